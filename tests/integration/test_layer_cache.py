@@ -147,7 +147,7 @@ def _content_of(layer: MetadataLayer, vectors: Floats) -> dict[str, Any]:
         (layer.record_ids[layer.record[row]], int(layer.seq[row])): (
             int(layer.first_message[row]),
             layer.external_ids[row],
-            float(layer.window_length[layer.place[row]]),
+            float(layer.passage_columns["window_length"][row]),
             int(layer.role[row]),
             (int(layer.voice[row]), int(layer.statement[row]), layer.author(row), layer.sections[row]),
             trimmed(vectors[row].tolist()),

@@ -88,7 +88,7 @@ class FactRows:
         number = {one.tobytes(): row for row, one in enumerate(known) if stays is None or stays[row]}
         record = np.fromiter((number.get(one.tobytes(), -1) for node in self._nodes for one in node.records), np.intp)
         messages = np.concatenate([np.zeros((0, 2), np.intp), *(node.messages for node in self._nodes)])
-        said = (rows.record << 32) + np.concatenate([layer.first_message for layer in rows.layers])  # ascending
+        said = (rows.record << 32) + rows.column("first_message")  # ascending
         begin = np.searchsorted(said, (record << 32) + messages[:, 0])
         return begin, np.maximum(begin, np.searchsorted(said, (record << 32) + messages[:, 1], side="right"))
 

@@ -79,11 +79,6 @@ class MetadataLayer:
         record: The row of each passage's record.
         seq: The number of each passage in its record.
         first_message: The number of each passage's message in its source.
-        place: The place of each passage. Places of one record are as far apart as its passages, up to ``APART``;
-            places of two records are ``APART``. There are ``places`` in all.
-        message: The number of each passage's message in this layer. There are ``messages`` in all.
-        numbers: The record, place and message of each passage, ``(3, passages)``.
-        window_length: The number of lexemes in the window of the passage at each place.
         role: The role of each passage's author, as in ``ROLES``.
         voice: Who speaks in each passage, as the server knows it; numbers in ``VOICES``.
         statement: The digest of each passage's words, equal where the same is said again; 0 if unknown.
@@ -208,16 +203,17 @@ class MetadataLayer:
         self.seq: Numbers = columns["seq"]
         self.first_message: Numbers = columns["first_message"]
         self.role, self.voice, self.statement = columns["role"], columns["voice"], columns["statement"]
-        record: Numbers = columns["record"]
-        begins = np.diff(record, prepend=-1) != 0
-        place = np.cumsum(np.where(begins, APART, np.minimum(np.diff(self.seq, prepend=0), APART)))
-        message = np.cumsum(begins | (np.diff(self.first_message, prepend=0) != 0)) - 1
-        self.places = int(place[-1]) + APART if self.passages else 0
-        self.messages = int(message[-1]) + 1 if self.passages else 0
-        self.window_length: Floats = np.zeros(self.places, np.float32)
-        self.window_length[place] = columns["window_length"]
-        self.numbers: Numbers = np.array([record, place, message])
-        self.record, self.place, self.message = self.numbers
+        self.record: Numbers = columns["record"]
+
+    @cached_property
+    def place(self) -> Numbers:
+        """The place of each passage."""
+        return places_of(self.record, self.seq)
+
+    @property
+    def places(self) -> int:
+        """The number of places."""
+        return int(self.place[-1]) + APART if self.passages else 0
 
     def _read_lexemes(
         self, records: Records, before: tuple[MetadataLayer, NDArray[np.bool_]] | None, places: Numbers
@@ -383,6 +379,22 @@ class MetadataLayer:
             + self.records * _BYTES_OF_RECORD
             + self.passages * _BYTES_OF_PASSAGE
         )
+
+
+def places_of(record: Numbers, seq: Numbers, layer: Numbers | int = 0) -> Numbers:
+    """Return the places of passages: the numbers by which windows are found.
+
+    Places of one record are as far apart as its passages, up to ``APART``; places of two records are ``APART``. Before
+    and after the places of a layer there are ``APART`` others.
+
+    Args:
+        record: The row of each passage's record.
+        seq: The number of each passage in its record.
+        layer: The number of each passage's layer among those that have passages.
+    """
+    apart = np.where(np.diff(record, prepend=-1) != 0, APART, np.minimum(np.diff(seq, prepend=0), APART))
+    places: Numbers = np.cumsum(apart, dtype=np.intp) + APART * layer
+    return places
 
 
 def _unpacked(packed: bytes, passages: int) -> Sequence[str | None]:

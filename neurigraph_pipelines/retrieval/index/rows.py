@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.model import Voice
-from neurigraph_pipelines.retrieval.index.layers import MetadataLayer
-from neurigraph_pipelines.retrieval.index.postings import Keys, Postings
+from neurigraph_pipelines.retrieval.index.layers import APART, MetadataLayer, places_of
+from neurigraph_pipelines.retrieval.index.postings import Keys, Numbers, Postings
 from neurigraph_pipelines.text.calendar_words import MONTHS, SEASONS, WEEKDAYS
 from neurigraph_pipelines.text.lexemes import ASKING, WINDOW_LENGTH, Lexer
 from neurigraph_pipelines.text.search_segments import VOICES, lexeme_keys
@@ -65,14 +65,22 @@ class Rows:
         self.layers = layers
         self._lookups = 0
         self._latest: tuple[bytes, Occurrences] | None = None
-        self.first_passage, self.passages = _firsts(layer.passages for layer in layers)
+        passages = np.array([layer.passages for layer in layers])
+        self.first_passage, self.passages = _firsts(passages.tolist())
         self.first_record, self.records = _firsts(layer.records for layer in layers)
-        self.first_place, self.places = _firsts(layer.places for layer in layers)
-        first_message, self.messages = _firsts(layer.messages for layer in layers)
-        firsts = np.repeat(
-            [self.first_record, self.first_place, first_message], [layer.passages for layer in layers], axis=1
-        )
-        self.record, self.place, self.message = np.concatenate([layer.numbers for layer in layers], axis=1) + firsts
+        self.record: Numbers = self.column("record") + np.repeat(self.first_record, passages)
+        self.place = places_of(self.record, self.column("seq"), np.repeat(np.cumsum(passages > 0) - 1, passages))
+        lasts = np.cumsum(passages)[passages > 0] - 1
+        self._places = np.zeros_like(passages)
+        self._places[passages > 0] = np.diff(self.place[lasts] + APART, prepend=0)
+        self.first_place, self.places = _firsts(self._places.tolist())
+        is_next = (np.diff(self.record, prepend=-1) != 0) | (np.diff(self.column("first_message"), prepend=0) != 0)
+        self.message: Numbers = np.cumsum(is_next) - 1
+        self.messages = int(np.count_nonzero(is_next))
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a column of the passages of all layers."""
+        return np.concatenate([layer.passage_columns[name] for layer in self.layers])
 
     @cached_property
     def present(self) -> NDArray[np.bool_] | None:
@@ -85,9 +93,9 @@ class Rows:
     @cached_property
     def layer_of_place(self) -> NDArray[np.intp]:
         """The number of the layer of each place; -1 for those of passages that another layer has in a newer form."""
-        numbers = np.repeat(np.arange(len(self.layers)), [layer.places for layer in self.layers])
-        for layer, first in zip(self.layers, self.first_place, strict=True):
-            numbers[first + layer.place[layer.gone_passages]] = -1
+        numbers = np.repeat(np.arange(len(self.layers)), self._places)
+        for layer, first in zip(self.layers, self.first_passage, strict=True):
+            numbers[self.place[first + layer.gone_passages]] = -1
         return numbers
 
     def occurrences(self, keys: Keys) -> Occurrences:
@@ -126,9 +134,8 @@ class Rows:
     @cached_property
     def _offsets(self) -> NDArray[np.int32]:
         """For each layer, its places, and the sums for rows of passages and of records: ``(3, layers)``."""
-        places = np.array([layer.places for layer in self.layers])
-        of_records = self.places + np.array(self.first_record) - places
-        return np.array([places, self.first_place, of_records], np.int32)
+        of_records = self.places + np.array(self.first_record) - self._places
+        return np.array([self._places, self.first_place, of_records], np.int32)
 
     @cached_property
     def current_passages(self) -> int:
@@ -144,7 +151,7 @@ class Rows:
     @cached_property
     def voice(self) -> NDArray[np.int8]:
         """Who speaks in each passage."""
-        return np.concatenate([layer.voice for layer in self.layers])
+        return self.column("voice")
 
     @cached_property
     def of_assistants(self) -> NDArray[np.intp]:
@@ -187,21 +194,23 @@ class Rows:
     def _places_of(self, lexemes: Keys) -> NDArray[np.int8]:
         """Return 1 for the places of passages with any of these lexemes, and 0 for other places."""
         places = np.zeros(self.places, np.int8)
-        for layer, first in zip(self.layers, self.first_place, strict=True):
+        for layer, first, count in zip(self.layers, self.first_place, self._places.tolist(), strict=True):
             for _, found in layer.lexemes.found(lexemes):
                 rows = found[:, 0]
-                places[first + rows[rows < layer.places]] = 1  # the rows after those are of records
+                places[first + rows[rows < count]] = 1  # the rows after those are of records
         return places
 
     @cached_property
     def role(self) -> NDArray[np.int8]:
         """The role of each passage's author."""
-        return np.concatenate([layer.role for layer in self.layers])
+        return self.column("role")
 
     @cached_property
     def window_length(self) -> NDArray[np.float32]:
         """The number of lexemes in the window at each place."""
-        return np.concatenate([layer.window_length for layer in self.layers])
+        lengths = np.zeros(self.places, np.float32)
+        lengths[self.place] = self.column("window_length")
+        return lengths
 
     @cached_property
     def occurred(self) -> NDArray[np.float64]:

@@ -78,10 +78,11 @@ class _Asked(NamedTuple):
     @classmethod
     def of(cls, layer: MetadataLayer, rows: Numbers) -> _Asked:
         records = layer.record[rows]
-        numbers = rows - np.searchsorted(layer.record, records) + 1
-        begins = np.flatnonzero(np.diff(records, prepend=-1))
-        ids = [layer.record_ids[record] for record in records[begins].tolist()]
-        return cls(ids, [run.tolist() for run in np.split(numbers, begins[1:])])
+        numbers = (rows - np.searchsorted(layer.record, records) + 1).tolist()
+        runs: dict[int, list[int]] = {}
+        for record, number in zip(records.tolist(), numbers, strict=True):
+            runs.setdefault(record, []).append(number)
+        return cls([layer.record_ids[record] for record in runs], list(runs.values()))
 
 
 def _unpacked(layer: MetadataLayer, asked: _Asked, packed: Mapping[str, bytes | None]) -> Floats:
