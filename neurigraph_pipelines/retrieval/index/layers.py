@@ -333,10 +333,6 @@ class MetadataLayer:
             self._voices_of(record),
         )
 
-    def origin(self, record: int) -> Origin:
-        """Return where the record in a row comes from."""
-        return self.stored_record(record).origin
-
     def handed_in_by(self, record: int) -> str:
         """Return the persona that handed in the record in a row, or else its source."""
         stored = self.stored_record(record)

@@ -5,7 +5,7 @@ Only graphs of which a part is searched need them; in others the layers that are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.retrieval.index.packs import read_words
-from neurigraph_pipelines.retrieval.index.postings import Keys, Postings
+from neurigraph_pipelines.retrieval.index.postings import Keys, Postings, together
 from neurigraph_pipelines.views.scalars import Row
 
 _LOOKED_UP_IN_EACH = 1
@@ -61,21 +61,19 @@ class GraphWords:
         self._words = words
         self._lookups = 0
 
-    def found(self, keys: Keys) -> Iterable[tuple[int, NDArray[np.intp], NDArray[Any]]]:
-        """Yield for lexemes that occur their place in ``keys``, the nodes that hold them, and in how many passages."""
+    def found(self, keys: Keys) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]:
+        """Return the lexemes that occur, by their places in ``keys``, their nodes, and in how many passages of each."""
         self._lookups += 1
         if self._lookups > _LOOKED_UP_IN_EACH:
-            for place, found in self._joint.found(keys):
-                yield place, self._numbers[found[:, 0]], found[:, 1]
-            return
+            lexeme, row, passages = together(self._joint.found(keys))
+            return lexeme, self._numbers[row], passages
         counts = np.zeros((len(self._words), len(keys)), np.int32)
         for row, words in zip(counts, self._words, strict=True):
             if len(words.keys):
                 places = np.minimum(words.keys.searchsorted(keys), len(words.keys) - 1)
                 row[:] = np.where(words.keys[places] == keys, words.passages[places], 0)
-        for place, column in enumerate(counts.T):
-            if column.any():
-                yield place, self._numbers[column > 0], column[column > 0]
+        lexeme, node = counts.T.nonzero()
+        return lexeme, self._numbers[node], counts[node, lexeme]
 
     @cached_property
     def _joint(self) -> Postings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,22 @@ Keys = NDArray[np.uint64]
 
 GONE = -1
 """Stands for the row of something that was removed."""
+
+_NONE = np.zeros((0, 2), np.int32)
+
+
+class Occurrences(NamedTuple):
+    """Where lexemes occur, in arrays of the same length.
+
+    Attributes:
+        lexeme: The place of the lexeme among those that were looked up.
+        row: A row that holds it; of ``Rows`` the place of a passage, or the number of places and the row of a record.
+        frequency: How often it occurs there.
+    """
+
+    lexeme: NDArray[np.intp]
+    row: NDArray[np.int32]
+    frequency: NDArray[np.int32]
 
 
 class Postings:
@@ -105,3 +121,10 @@ class Postings:
     def size(self) -> int:
         """Size in bytes."""
         return self.occurrences.nbytes + self.keys.nbytes + self.starts.nbytes
+
+
+def together(found: Sequence[tuple[int, NDArray[np.int32]]]) -> Occurrences:
+    """Join the occurrences of all lexemes, each given by its place among the lexemes that were looked up."""
+    lexeme = np.repeat([place for place, _ in found], [len(one) for _, one in found]).astype(np.intp)
+    row, frequency = np.concatenate([_NONE, *(one for _, one in found)]).T
+    return Occurrences(lexeme, row, frequency)

@@ -9,14 +9,14 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.model import Voice
 from neurigraph_pipelines.retrieval.index.layers import APART, MetadataLayer, places_of
-from neurigraph_pipelines.retrieval.index.postings import Keys, Numbers, Postings
+from neurigraph_pipelines.retrieval.index.postings import Keys, Numbers, Occurrences, Postings, together
 from neurigraph_pipelines.text.calendar_words import MONTHS, SEASONS, WEEKDAYS
 from neurigraph_pipelines.text.lexemes import ASKING, WINDOW_LENGTH, Lexer
 from neurigraph_pipelines.text.search_segments import VOICES, lexeme_keys
@@ -27,25 +27,10 @@ _WORDS_FOR_TIMES = (
 )
 _TIMES = lexeme_keys(frozenset(Lexer().lexemes(" ".join(_WORDS_FOR_TIMES))))
 _ASKING = lexeme_keys([ASKING])
-_NONE = np.zeros((0, 2), np.int32)
 
 _JOINED, _LOOKED_UP_IN_EACH = 100_000, 2
 """Up to so many occurrences are joined over all layers, so that one lookup finds a lexeme in all; but the first lookups
 are made in each layer, because rows that a write outdates are used no more often."""
-
-
-class Occurrences(NamedTuple):
-    """Where lexemes occur, in arrays of the same length.
-
-    Attributes:
-        lexeme: The place of the lexeme among those that were looked up.
-        row: The place of a passage, or the number of places and the row of a record.
-        frequency: How often it occurs there.
-    """
-
-    lexeme: NDArray[np.intp]
-    row: NDArray[np.int32]
-    frequency: NDArray[np.int32]
 
 
 class Rows:
@@ -105,7 +90,7 @@ class Rows:
             return latest[1]
         self._lookups += 1
         joint = self._joint if self._lookups > _LOOKED_UP_IN_EACH else None
-        found = _together(joint.found(keys)) if joint is not None else self._found_in_each(keys)
+        found = together(joint.found(keys)) if joint is not None else self._found_in_each(keys)
         self._latest = asked, found
         return found
 
@@ -121,9 +106,9 @@ class Rows:
     def _found_in_each(self, keys: Keys) -> Occurrences:
         """Return where lexemes occur, as ``_joint`` would."""
         found = [(number, *one) for number, layer in enumerate(self.layers) for one in layer.lexemes.found(keys)]
-        together = _together([(place, one) for _, place, one in found])
+        joint = together([(place, one) for _, place, one in found])
         layers = np.repeat([number for number, *_ in found], [len(one) for *_, one in found]).astype(np.intp)
-        return together._replace(row=self._numbered(layers, together.row))
+        return joint._replace(row=self._numbered(layers, joint.row))
 
     def _numbered(self, layers: NDArray[np.intp], rows: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return rows of the postings of some layers as those of all."""
@@ -238,13 +223,6 @@ class Rows:
         if not names:
             return np.zeros(self.passages, bool)
         return np.concatenate([layer.is_said_by(names) for layer in self.layers])
-
-
-def _together(found: Sequence[tuple[int, NDArray[np.int32]]]) -> Occurrences:
-    """Join the occurrences of all lexemes, each given by its place among the lexemes that were looked up."""
-    lexeme = np.repeat([place for place, _ in found], [len(one) for _, one in found]).astype(np.intp)
-    row, frequency = np.concatenate([_NONE, *(one for _, one in found)]).T
-    return Occurrences(lexeme, row, frequency)
 
 
 def _firsts(counts: Iterable[int]) -> tuple[list[int], int]:

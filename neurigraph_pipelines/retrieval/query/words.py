@@ -65,13 +65,13 @@ def counted_in_rows(rows: Rows, nodes: Sequence[int], lexemes: Sequence[str]) ->
     lexeme, number = lexeme[layer >= 0], np.array(nodes, np.intp)[layer[layer >= 0]]
     width = max(nodes, default=0) + 1
     counts = np.bincount(lexeme * width + number, minlength=len(lexemes) * width).reshape(len(lexemes), width)
-    found = ((place, column.nonzero()[0], column[column > 0]) for place, column in enumerate(counts))
-    return _counted(len(lexemes), found, rows.current_passages)
+    lexeme, number = counts.nonzero()
+    return _counted(len(lexemes), lexeme, number, counts[lexeme, number], rows.current_passages)
 
 
 def counted_in_graph(words: GraphWords, shells: Shells, lexemes: Sequence[str]) -> WordCounts:
     """Return where lexemes occur in all nodes of a graph."""
-    return _counted(len(lexemes), words.found(lexeme_keys(lexemes)), int(shells.passages.sum()))
+    return _counted(len(lexemes), *words.found(lexeme_keys(lexemes)), int(shells.passages.sum()))
 
 
 def uncounted(lexemes: Sequence[str]) -> WordCounts:
@@ -128,15 +128,10 @@ def compares_stems(shells: Shells, stems: Iterable[str]) -> bool:
     return shells.stems is not None and all(stem.isascii() and stem.isalnum() for stem in stems)
 
 
-def _counted(lexemes: int, found: Iterable[tuple[int, NDArray[np.intp], NDArray[Any]]], passages: int) -> WordCounts:
-    held = {place: (nodes, counts) for place, nodes, counts in found if len(nodes)}
-    occurrences = np.zeros(lexemes)
-    occurrences[list(held)] = [counts.sum() for _, counts in held.values()]
+def _counted(
+    lexemes: int, lexeme: NDArray[np.intp], node: NDArray[np.intp], counts: NDArray[Any], passages: int
+) -> WordCounts:
+    occurrences = np.bincount(lexeme, counts, minlength=lexemes)
     order = np.argsort(occurrences, kind="stable")
-    rare = [place for place in order[np.cumsum(occurrences[order]) < EVERYWHERE].tolist() if place in held]
-    rarities = rarities_of(occurrences, passages)
-    if not rare:
-        return WordCounts(rarities)
-    lexeme = np.repeat(rare, [len(held[place][0]) for place in rare])
-    node, counts = (np.concatenate([held[place][part] for place in rare]) for part in (0, 1))
-    return WordCounts(rarities, lexeme, node, counts)
+    is_rare = np.isin(lexeme, order[np.cumsum(occurrences[order]) < EVERYWHERE])
+    return WordCounts(rarities_of(occurrences, passages), lexeme[is_rare], node[is_rare], counts[is_rare])
