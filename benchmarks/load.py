@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import random
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -27,12 +29,15 @@ from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.graph.provisioning import create_user
 from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.ingestion.batch import run_due
+from neurigraph_pipelines.knowledge.reading import read_waiting
+from neurigraph_pipelines.knowledge.reconciling import reconcile_waiting
 from neurigraph_pipelines.wiring.installation import Installation
 
-CLIENTS = (1, 8, 32)
+PATHS = ("/v1/search", "/v1/context")
+MANY_CLIENTS = (8, 32)
 MINUTES = 10.0
 STORED_BEFORE, QUICK_STORED_BEFORE = 200, 8
-PHASE_SECONDS = MINUTES * 60 / len(CLIENTS)
+PHASE_SECONDS = MINUTES * 60 / len((*PATHS, *MANY_CLIENTS))
 QUICK_PHASE_SECONDS = 4.0
 CONSTANT_CLIENTS, CONSTANT_SECONDS = 8, 120.0
 WRITE_EVERY_SECONDS = 3.0
@@ -46,9 +51,10 @@ _MEGABYTE = 1_024
 _METHOD = """`neurigraph admin serve` is a process of its own, on a graph of {size} synthetic conversations of 20 to 30
 messages. Clients search over HTTP with connections that stay open, one question after the other, each question
 different: its embedding by MiniLM, the search and the answer are in the time, which the client measures. *Context* is
-`POST /v1/context` with 1,500 tokens by one client. The same key
-writes at the same time: every {every:g} s a conversation of 20 to 30 messages is sent over HTTP and ended, and another
-process stores what is due. All of them share the machine's processors: clients, API, storing and Postgres.
+`POST /v1/context` with 1,500 tokens, to be compared with the search of one client; *processor* is the time that the
+API's process took for each, without Postgres. The same key writes at the same time: every {every:g} s a conversation of
+20 to 30 messages is sent over HTTP and ended, and another process stores what is due, reads it for facts and compares
+them. All of them share the machine's processors: clients, API, storing and Postgres.
 {minutes:.1f} minutes in all. Lost is a conversation that was accepted and is not stored at the end, or whose own
 word a search does not find; an error is any answer to a search but 200. Memory is the resident memory of the API's
 process. Before the writes, {constant} clients search the constant graph for {constant_seconds:g} s: what memory grows
@@ -102,9 +108,10 @@ class Phase:
     name: str
     clients: int
     seconds: float
+    path: str = "/v1/search"
     latencies: list[float] = field(default_factory=list)
     errors: int = 0
-    path: str = "/v1/search"
+    processor: float = 0.0
 
 
 def run(bench: Bench) -> Section:
@@ -117,17 +124,19 @@ def run(bench: Bench) -> Section:
         _store_before(installation, user.user_id, size)
         environment = {**bench.environment(installation), "NEURIGRAPH_API_REQUESTS_PER_MINUTE": "1e9"}
         with _serving(environment) as (url, pid):
-            _phase(bench, url, key, "warm up", CONSTANT_CLIENTS, QUICK_PHASE_SECONDS)
+            ask = partial(_phase, bench, url, key, pid)
+            ask("warm up", CONSTANT_CLIENTS, QUICK_PHASE_SECONDS)
             seconds = QUICK_PHASE_SECONDS if bench.quick else CONSTANT_SECONDS
             before = _passages(installation)
+            alone = [ask("constant", 1, seconds / 4, path) for path in PATHS]
             with _Memory(pid, bench.quick) as constant:
-                still = _phase(bench, url, key, "constant", CONSTANT_CLIENTS, seconds)
+                still = ask("constant", CONSTANT_CLIENTS, seconds)
             with _storing(environment) as stored:
                 with _Memory(pid, bench.quick) as memory:
                     writer = Writer(url, key)
                     seconds = QUICK_PHASE_SECONDS if bench.quick else PHASE_SECONDS
-                    phases = [_phase(bench, url, key, "beside writes", clients, seconds) for clients in CLIENTS]
-                    phases.append(_phase(bench, url, key, "context beside writes", 1, seconds, "/v1/context"))
+                    phases = [ask("beside writes", 1, seconds, path) for path in PATHS]
+                    phases += [ask("beside writes", clients, seconds) for clients in MANY_CLIENTS]
                     written = writer.stop()
                 bench.say(f"waiting for {len(written)} written conversations")
                 lost = _lost(installation, url, key, written)
@@ -142,7 +151,7 @@ def run(bench: Bench) -> Section:
         )
         named = f": {', '.join(lost[:5])}" if lost else ""
         counts = f"{len(written)} conversations written, {segments} segments stored, {len(lost)} lost{named}."
-        body = f"{_searches([still, *phases])}\n\n{held}\n\n{counts}"
+        body = f"{_searches([*alone, still, *phases])}\n\n{held}\n\n{counts}"
         return Section("Searches by many clients beside writes", method, body)
 
 
@@ -151,8 +160,15 @@ def _store_before(installation: Installation, user_id: Any, size: int) -> None:
     with installation.database.owner() as tx:
         for one in conversations(1, size):
             inbox.add_conversations(tx, user_id, [one])
-    for _ in run_due(installation.context, "benchmark"):
-        pass
+    _store_due(installation)
+
+
+def _store_due(installation: Installation) -> int:
+    """Store what is due and read its facts; return the number of segments."""
+    stored = sum(len(result.stored) for result in run_due(installation.context, "load"))
+    read_waiting(installation.context)
+    reconcile_waiting(installation.context)
+    return stored
 
 
 @contextmanager
@@ -258,15 +274,22 @@ class Writer:
 
 
 def _phase(
-    bench: Bench, url: str, key: str, name: str, clients: int, seconds: float, path: str = "/v1/search"
+    bench: Bench, url: str, key: str, pid: int, name: str, clients: int, seconds: float, path: str = PATHS[0]
 ) -> Phase:
-    phase = Phase(name, clients, seconds, path=path)
-    bench.say(f"{name}: {clients} clients, {seconds:.0f} s")
-    until = time.monotonic() + seconds
+    phase = Phase(name, clients, seconds, path)
+    bench.say(f"{name}: {clients} clients, {seconds:.0f} s of {path}")
+    until, processor = time.monotonic() + seconds, _processor_seconds(pid)
 
     with ThreadPoolExecutor(clients) as pool:
         list(pool.map(lambda client: _ask(url, key, f"{clients} {client}", until, phase), range(clients)))
+    phase.processor = _processor_seconds(pid) - processor
     return phase
+
+
+def _processor_seconds(pid: int) -> float:
+    """Return the seconds of a processor that a process has taken, in its own code and in the kernel."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _passages(installation: Installation) -> int:
@@ -316,15 +339,18 @@ def _searches(phases: list[Phase]) -> str:
     rows = [
         [
             phase.name,
+            phase.path.rpartition("/")[2],
             str(phase.clients),
             f"{len(phase.latencies):,}",
             number(len(phase.latencies) / phase.seconds),
             *(number(1_000 * percentile(phase.latencies, percent)) for percent in (50, 95, 99)),
+            number(1_000 * phase.processor / len(phase.latencies)),
             str(phase.errors),
         ]
         for phase in phases
     ]
-    return table(("graph", "clients", "searches", "searches/s", "p50 ms", "p95 ms", "p99 ms", "errors"), rows)
+    times = ("p50 ms", "p95 ms", "p99 ms", "processor ms")
+    return table(("graph", "asked", "clients", "answers", "answers/s", *times, "errors"), rows)
 
 
 def _held(constant: _Memory, still: Phase, memory: _Memory, phases: list[Phase], before: int, after: int) -> str:
@@ -359,7 +385,7 @@ def store_until_closed() -> None:
     stored = 0
     with Installation() as installation:
         while not closed.wait(0.5):
-            stored += sum(len(result.stored) for result in run_due(installation.context, "load"))
+            stored += _store_due(installation)
     print(stored)
 
 

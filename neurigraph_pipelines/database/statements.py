@@ -17,6 +17,8 @@ from neurigraph_pipelines.settings.shipped import shipped
 
 SQL_ROOT = shipped("sql")
 
+_PLANNED_ONCE = "-- Planned once a connection."
+
 _NAME_LINE = re.compile(r"^-- name: (?P<name>[a-z][a-z0-9_]*)\s*$", re.MULTILINE)
 
 
@@ -26,11 +28,13 @@ class Statement(sql.SQL):
     def __init__(self, text: str, name: str) -> None:
         super().__init__(text)
         self.name = name
+        self.is_planned_once = _PLANNED_ONCE in text
 
     def format(self, *given: Any, **named: Any) -> sql.Composed:
         """Return the query with its identifiers and literals."""
         composed = super().format(*given, **named)
-        vars(composed)["name"] = self.name
+        parts = (self, *given, *named.values())
+        vars(composed).update(name=self.name, is_planned_once=any(map(is_planned_once, parts)))
         return composed
 
 
@@ -38,6 +42,11 @@ def name_of(statement: object) -> str:
     """Return the name of a query, and ``other`` for any other statement."""
     name = getattr(statement, "name", None)
     return name if isinstance(name, str) else "other"
+
+
+def is_planned_once(statement: object) -> bool:
+    """Return whether a connection plans a query once for all values: planning takes longer than the query does."""
+    return bool(getattr(statement, "is_planned_once", False))
 
 
 class Statements(Mapping[str, sql.SQL]):

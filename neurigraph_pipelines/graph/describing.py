@@ -7,15 +7,17 @@ them. ``shell`` keeps the summary that routes new memories.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from neurigraph_pipelines.database.asking import rows_of
+from psycopg.rows import DictRow
+from psycopg.sql import SQL
+
+from neurigraph_pipelines.database.asking import typed
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model import ConceptKind
-from neurigraph_pipelines.model.ports import Transaction
 
 MOST_RELATIONS, MOST_TOLD = 3, 4
 """Relations and facts that one sentence names."""
@@ -51,6 +53,17 @@ _GROWTH = re.compile(r"\s*\b(?:1 memory|[\d,]+ memories) from .*", re.DOTALL)
 _QUERIES = statements("about")
 
 
+Asked = Callable[[SQL, Mapping[str, object]], Iterable[DictRow]]
+"""Runs a statement: ``execute`` of a transaction with claims, or ``Database.ask`` with them."""
+
+
+class Described(NamedTuple):
+    """A person: the node, None for somebody without one, and all names."""
+
+    node_id: UUID | None
+    names: Sequence[str]
+
+
 class Clause(NamedTuple):
     """A description of a person, and where it was said; ``record_id`` is None for a statement by hand."""
 
@@ -61,6 +74,7 @@ class Clause(NamedTuple):
 
 
 class _Relation(NamedTuple):
+    node_id: UUID
     relation: str
     of_name: str
     of_kind: ConceptKind
@@ -69,6 +83,7 @@ class _Relation(NamedTuple):
 
 
 class _Told(NamedTuple):
+    place: int
     statement: str
     subject: str
     predicate: str
@@ -79,19 +94,25 @@ class _Told(NamedTuple):
     fact_id: UUID
 
 
-def clauses_of(tx: Transaction, user_id: UUID, node_id: UUID | None, names: Sequence[str]) -> list[Clause]:
-    """Return the descriptions of a person that the caller sees: relations first, then facts.
+def clauses_of(ask: Asked, user_id: UUID, people: Sequence[Described]) -> list[list[Clause]]:
+    """Return the descriptions of each of some people that the caller sees: relations first, then facts.
 
     Args:
-        tx: A transaction with claims.
+        ask: Runs a statement with claims.
         user_id: The owner of the graph.
-        node_id: The node of the person; None for somebody without one.
-        names: All names of the person.
     """
-    related = _related(tx, node_id) if node_id is not None else []
-    lowered = [name.lower() for name in names]
-    values = {"firsts": [name.split(" ")[0] for name in lowered], "lower": lowered, "predicates": list(_TOLD)}
-    told = rows_of(tx, _QUERIES["told_of"], _Told, {**values, "user_id": user_id})
+    names = [(place, name.lower()) for place, one in enumerate(people) for name in one.names]
+    places, lowered = zip(*names, strict=True) if names else ((), ())
+    values = {"places": list(places), "names": list(lowered), "predicates": list(_TOLD), "user_id": user_id}
+    told = typed(ask(_QUERIES["told_of"], values), _Told) if names else []
+    related = _related(ask, [one.node_id for one in people if one.node_id is not None])
+    return [
+        _together(related.get(one.node_id, []), [fact for fact in told if fact.place == place])
+        for place, one in enumerate(people)
+    ]
+
+
+def _together(related: list[Clause], told: Sequence[_Told]) -> list[Clause]:
     known = {one.text.casefold() for one in related}
     return related + [one for one in _worded(told) if one.text.casefold() not in known][:MOST_TOLD]
 
@@ -106,13 +127,15 @@ def definition_in(summary: str | None) -> str:
     return _GROWTH.sub("", summary or "").strip()
 
 
-def _related(tx: Transaction, node_id: UUID) -> list[Clause]:
-    values = {"node_id": node_id, "uninformative": list(UNINFORMATIVE_LABELS)}
-    found: dict[str, Clause] = {}
-    for one in rows_of(tx, _QUERIES["relations_of_node"], _Relation, values):
+def _related(ask: Asked, node_ids: Sequence[UUID]) -> dict[UUID | None, list[Clause]]:
+    if not node_ids:
+        return {}
+    values = {"node_ids": node_ids, "uninformative": list(UNINFORMATIVE_LABELS)}
+    found: dict[UUID | None, dict[str, Clause]] = {}
+    for one in typed(ask(_QUERIES["relations_of_nodes"], values), _Relation):
         text = f"{one.of_name}'s {one.relation}" if one.of_kind == ConceptKind.PERSON else one.relation
-        found.setdefault(text.casefold(), Clause(text, one.record_id, one.message))
-    return list(found.values())[:MOST_RELATIONS]
+        found.setdefault(one.node_id, {}).setdefault(text.casefold(), Clause(text, one.record_id, one.message))
+    return {node_id: list(clauses.values())[:MOST_RELATIONS] for node_id, clauses in found.items()}
 
 
 def _worded(told: Sequence[_Told]) -> Iterator[Clause]:

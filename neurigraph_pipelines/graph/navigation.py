@@ -16,7 +16,7 @@ from neurigraph_pipelines.database.asking import rows_of, views_of
 from neurigraph_pipelines.database.paging import NEWEST, Listing, Page, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.candidates import candidates_of
-from neurigraph_pipelines.graph.describing import clauses_of, definition_in, sentence_of
+from neurigraph_pipelines.graph.describing import Described, clauses_of, definition_in, sentence_of
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.profiles import find_profile
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, ConceptKind, Outline, OutlineNode
@@ -184,7 +184,8 @@ def _summary(tx: Transaction, row: DictRow) -> str | None:
     name = row["node_name"]
     if row["concept_kind"] != ConceptKind.PERSON:
         return stored
-    sentence = sentence_of(name, clauses_of(tx, row["user_id"], row["node_id"], [name, *row["aliases"]]))
+    (clauses,) = clauses_of(tx.execute, row["user_id"], [Described(row["node_id"], [name, *row["aliases"]])])
+    sentence = sentence_of(name, clauses)
     rest = (stored or "").removeprefix(definition_in(stored)).strip()
     return f"{sentence} {rest}".strip() if sentence else stored
 

@@ -102,4 +102,5 @@ def _rows(database: Database, claims: Claims, wanted: FactFilter, **values: Any)
         "id": NEWEST[1],
         "limit": MAX_PAGE,
     }
-    return ask_views(database, claims, _QUERIES["facts"], Fact, filters | values)
+    found = _QUERIES["of_user"] if "fact_ids" not in values else _QUERIES["of_ids"]
+    return ask_views(database, claims, _QUERIES["facts"].format(found=found), Fact, filters | values)

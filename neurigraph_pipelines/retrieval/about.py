@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from itertools import compress
 from typing import NamedTuple
 from uuid import UUID
 
 from neurigraph_pipelines.database.asking import ask_rows
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.graph.describing import Clause, clauses_of, sentence_of
+from neurigraph_pipelines.graph.describing import Clause, Described, clauses_of, sentence_of
 from neurigraph_pipelines.graph.history import record_at
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.navigation import shell
@@ -211,15 +212,16 @@ def _summaries(
     context: Context, name: str, people: Sequence[NamedNode], nodes: Sequence[NamedNode]
 ) -> Iterator[tuple[str, list[Place]]]:
     """Yield the relations of the people of a name; facts alone may know somebody without a node."""
-    with context.database.agent(context.claims) as tx:
-        user_id = context.claims.user_id
-        clauses = [(one, clauses_of(tx, user_id, one.node_id, one.names)) for one in people]
-        unknown = clauses_of(tx, user_id, None, [name]) if not nodes else []
-    for node, parts in clauses:
+    known = [Described(one.node_id, one.names) for one in people]
+    for one, parts in described(context, known if nodes else [Described(None, [name])]):
         if rests := _places(parts):
-            yield sentence_of(node.names[-1], parts), rests
-    if rests := _places(unknown):
-        yield sentence_of(name, unknown), rests
+            yield sentence_of(one.names[-1], parts), rests
+
+
+def described(context: Context, people: Sequence[Described]) -> list[tuple[Described, list[Clause]]]:
+    """Return some people, each with the descriptions that the caller sees."""
+    ask = partial(context.database.ask, context.claims)
+    return list(zip(people, clauses_of(ask, context.claims.user_id, people), strict=True)) if people else []
 
 
 def _places(clauses: Sequence[Clause]) -> list[Place]:

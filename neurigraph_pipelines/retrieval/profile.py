@@ -12,15 +12,15 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from neurigraph_pipelines.database.asking import rows_of
+from neurigraph_pipelines.database.asking import ask_rows
 from neurigraph_pipelines.database.statements import statements
-from neurigraph_pipelines.graph.describing import clauses_of, sentence_of
+from neurigraph_pipelines.graph.describing import Described, sentence_of
 from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.model import ConceptKind
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
 from neurigraph_pipelines.model.facts import THE_USER
-from neurigraph_pipelines.retrieval.about import NamedNode, facts_about, named_nodes
+from neurigraph_pipelines.retrieval.about import NamedNode, described, facts_about, named_nodes
 from neurigraph_pipelines.retrieval.query.facts import facts_by_id
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.views.facts import Fact
@@ -49,12 +49,6 @@ class _Owner(NamedTuple):
     slug: str
     display_name: str | None
     author: str | None
-
-
-class _Person(NamedTuple):
-    node_id: UUID
-    name: str
-    names: list[str]
 
 
 def profile_of(context: Context, name: str | None = None, node_id: UUID | None = None) -> PersonProfile:
@@ -99,8 +93,7 @@ def profile_of(context: Context, name: str | None = None, node_id: UUID | None =
 def owner_names(context: Context) -> list[str]:
     """Return the names under which facts speak of the owner of the graph, the usual one first."""
     values = {"user_id": context.claims.user_id, "limit": MOST_READ}
-    with context.database.agent(context.claims) as tx:
-        owners = rows_of(tx, _QUERIES["owner"], _Owner, values)
+    owners = ask_rows(context.database, context.claims, _QUERIES["owner"], _Owner, values)
     found = [name for one in owners for name in (one.author, one.display_name, one.slug) if name]
     return [*dict.fromkeys([*found, THE_USER])]
 
@@ -157,9 +150,7 @@ def _clauses(
     context: Context, names: Sequence[str], people: Sequence[NamedNode], standing: Mapping[UUID, Fact]
 ) -> list[ProfileItem]:
     """Return the relations of somebody, and the last value of each fact with a form."""
-    with context.database.agent(context.claims) as tx:
-        node_id = people[0].node_id if people else None
-        clauses = clauses_of(tx, context.claims.user_id, node_id, names)
+    ((_, clauses),) = described(context, [Described(people[0].node_id if people else None, names)])
     facts = [standing.get(one.fact_id) if one.fact_id else None for one in clauses]
     return [
         _item(fact, clause.text)
@@ -173,15 +164,13 @@ def _clauses(
 
 def people_of(context: Context) -> Iterator[ProfileItem]:
     """Yield the relations of the people with most memories, by name."""
-    user_id = context.claims.user_id
-    with context.database.agent(context.claims) as tx:
-        people = rows_of(tx, _QUERIES["people"], _Person, {"user_id": user_id, "limit": MOST_PEOPLE})
-        told = [(one, clauses_of(tx, user_id, one.node_id, one.names)) for one in people]
-    for one, clauses in told:
+    values = {"user_id": context.claims.user_id, "limit": MOST_PEOPLE}
+    people = ask_rows(context.database, context.claims, _QUERIES["people"], Described, values)
+    for one, clauses in described(context, people):
         if clauses:
             first = clauses[0]
             yield ProfileItem(
-                text=sentence_of(one.name, clauses),
+                text=sentence_of(one.names[-1], clauses),
                 node_id=one.node_id,
                 record_id=first.record_id,
                 first_message=first.message,

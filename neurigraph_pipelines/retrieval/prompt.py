@@ -207,11 +207,11 @@ class _Profile(NamedTuple):
 
 
 def _profile(context: Context, node_id: UUID | None) -> _Profile:
-    """Return the beginning, which is kept until anything of the owner's graph changes."""
+    """Return the beginning, which is kept until anything stored in the owner's graph changes: messages may arrive."""
     answers, key = search_caches(context).answers, (graph_key(context), node_id)
     entries = context.settings.retrieval.answer_cache_entries
     is_kept = context.claims.role == "user" and entries
-    version = context.database.ask_value(context.claims, _QUERIES["data_version"]) if is_kept else None
+    version = context.database.ask_value(context.claims, _QUERIES["stored_version"]) if is_kept else None
     kept = answers.get(_Profile, key, version) if is_kept else None
     if kept is None:
         kept = _made(context, node_id)

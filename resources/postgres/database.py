@@ -26,7 +26,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from neurigraph_pipelines.database.pipelined import pipelined
 from neurigraph_pipelines.database.secret import Secret
-from neurigraph_pipelines.database.statements import name_of, statements
+from neurigraph_pipelines.database.statements import is_planned_once, name_of, statements
 from neurigraph_pipelines.database.waits import Wait
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import (
@@ -204,6 +204,8 @@ class PostgresDatabase:
             signed = self._signed(claims)
             if claims is not None and not _takes_claims(statement):
                 connection.execute(_QUERIES["set_claims"], signed, prepare=True)
+            if is_planned_once(statement):
+                connection.execute(_QUERIES["plan_once"], prepare=True)
             cursor = connection.cursor(binary=binary)
             started = time.perf_counter()
             cursor.execute(statement, {**parameters, **signed}, prepare=True)

@@ -31,6 +31,16 @@ BEGIN
 END
 $$;
 
+-- The same without the version of the unstored messages: of what is made from stored memories alone.
+CREATE OR REPLACE FUNCTION neurigraph.stored_version(payload text, signature text) RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = 'force_generic_plan' AS $$
+BEGIN
+    RETURN neurigraph_private.seen_version(neurigraph_private.set_claims(payload, signature));
+END
+$$;
+
 -- The version of one node.
 CREATE OR REPLACE FUNCTION neurigraph_private.node_version(wanted uuid) RETURNS TABLE (version text)
 LANGUAGE sql STABLE ROWS 1 AS $$
@@ -218,6 +228,7 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION neurigraph.data_version(text, text), neurigraph.note_node_change(), neurigraph.note_row_change()
-FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neurigraph.data_version(text, text) TO neurigraph_agent;
+REVOKE ALL ON FUNCTION neurigraph.data_version(text, text), neurigraph.stored_version(text, text),
+neurigraph.note_node_change(), neurigraph.note_row_change() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neurigraph.data_version(text, text), neurigraph.stored_version(text, text)
+TO neurigraph_agent;

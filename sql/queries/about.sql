@@ -24,7 +24,7 @@ GROUP BY g.node_id
 ORDER BY met DESC, g.node_id;
 
 -- name: facts_about
--- The facts about some nodes or names, latest first: facts with a name as a person or subject, facts of memories that
+-- Planned once a connection. The facts about some nodes or names, latest first: facts with a name as a person or subject, facts of memories that
 -- mention a node and facts that people stated, if the words of the fact have one of the names, and all facts of the
 -- memories at a subject. Where no node is known, the words of every fact count.
 WITH found AS (
@@ -75,59 +75,79 @@ WHERE (%(archived)s OR f.status <> 'archived')
 ORDER BY coalesce(lower(f.occurred), r.occurred_at, r.created_at) DESC, f.fact_id
 LIMIT %(limit)s;
 
--- name: relations_of_node
--- The roles of a node towards others: the relations to it that hold now and that the caller sees, the best stated
--- first, each with the newest memory that says so.
+-- name: relations_of_nodes
+-- Planned once a connection. The roles of each node towards others: the relations to it that hold now and that the
+-- caller sees, the best stated first, each with the newest memory that says so.
 SELECT
-    e.relation,
-    o.node_name AS of_name,
-    o.concept_kind AS of_kind,
-    v.record_id,
-    v.message
-FROM neurigraph.edge_sums(
-    ARRAY(SELECT n.edge_id FROM neurigraph.node_edges AS n WHERE n.to_node_id = %(node_id)s)
-) AS s
-INNER JOIN neurigraph.node_edges AS e ON s.edge_id = e.edge_id
-INNER JOIN neurigraph.graph_index AS o ON e.from_node_id = o.node_id
-LEFT JOIN LATERAL (
+    n.node_id,
+    r.*
+FROM unnest(%(node_ids)s::uuid []) AS n (node_id)
+CROSS JOIN LATERAL (
     SELECT
-        x.record_id,
-        x.messages[1] AS message
-    FROM neurigraph.edge_evidence AS x
-    INNER JOIN neurigraph.record_index AS i ON x.record_id = i.record_id
-    WHERE x.edge_id = e.edge_id AND x.stance = 'asserts' AND i.superseded IS NOT TRUE
-    ORDER BY coalesce(i.occurred_at, i.created_at) DESC, x.evidence_id
-    LIMIT 1
-) AS v ON true
-WHERE s.evidence_count > 0 AND s.valid @> now() AND e.relation <> ALL(%(uninformative)s)
-ORDER BY s.evidence_count DESC, e.relation, o.node_name
-LIMIT 32;
+        e.relation,
+        o.node_name AS of_name,
+        o.concept_kind AS of_kind,
+        v.record_id,
+        v.message
+    FROM neurigraph.edge_sums(
+        ARRAY(SELECT t.edge_id FROM neurigraph.node_edges AS t WHERE t.to_node_id = n.node_id)
+    ) AS s
+    INNER JOIN neurigraph.node_edges AS e ON s.edge_id = e.edge_id
+    INNER JOIN neurigraph.graph_index AS o ON e.from_node_id = o.node_id
+    LEFT JOIN LATERAL (
+        SELECT
+            x.record_id,
+            x.messages[1] AS message
+        FROM neurigraph.edge_evidence AS x
+        INNER JOIN neurigraph.record_index AS i ON x.record_id = i.record_id
+        WHERE x.edge_id = e.edge_id AND x.stance = 'asserts' AND i.superseded IS NOT TRUE
+        ORDER BY coalesce(i.occurred_at, i.created_at) DESC, x.evidence_id
+        LIMIT 1
+    ) AS v ON true
+    WHERE s.evidence_count > 0 AND s.valid @> now() AND e.relation <> ALL(%(uninformative)s::text [])
+    ORDER BY s.evidence_count DESC, e.relation, o.node_name
+    LIMIT 32
+) AS r;
 
 -- name: told_of
--- The statements about somebody in facts with a form, as far as the caller sees them and as they stand: the last said
--- first.
+-- Planned once a connection. The statements about each of some people in facts with a form, as far as the caller sees
+-- them and as they stand: the last said first.
 SELECT
-    f.statement,
-    f.subject,
-    f.predicate,
-    f.object,
-    lower(f.occurred) AS since,
-    f.record_id,
-    f.first_message AS message,
-    f.fact_id
-FROM neurigraph.facts AS f
-INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
-CROSS JOIN LATERAL neurigraph.replacing(f.fact_id) AS u
-WHERE f.user_id = %(user_id)s AND f.subject IS NOT NULL
-    AND neurigraph.first_word(f.subject) = ANY(%(firsts)s::text [])
-    AND lower(f.subject) = ANY(%(lower)s::text [])
-    AND f.predicate = ANY(%(predicates)s::text [])
-    AND f.status <> 'archived' AND f.stated_as <> 'inference'
-    AND u.superseded_by IS NULL AND i.superseded IS NOT TRUE
-    AND f.forgotten_at IS NULL AND (f.forget_after IS NULL OR f.forget_after > now())
-    AND (f.valid_until IS NULL OR f.valid_until > now())
-ORDER BY coalesce(i.occurred_at, i.created_at) DESC, lower(f.occurred) DESC NULLS LAST, f.recorded_at DESC, f.fact_id
-LIMIT 100;
+    p.place,
+    t.*
+FROM (
+    SELECT
+        n.place,
+        array_agg(n.name) AS names,
+        array_agg(split_part(n.name, ' ', 1)) AS firsts
+    FROM unnest(%(places)s::integer [], %(names)s::text []) AS n (place, name)
+    GROUP BY n.place
+) AS p
+CROSS JOIN LATERAL (
+    SELECT
+        f.statement,
+        f.subject,
+        f.predicate,
+        f.object,
+        lower(f.occurred) AS since,
+        f.record_id,
+        f.first_message AS message,
+        f.fact_id
+    FROM neurigraph.facts AS f
+    INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
+    CROSS JOIN LATERAL neurigraph.replacing(f.fact_id) AS u
+    WHERE f.user_id = %(user_id)s AND f.subject IS NOT NULL
+        AND neurigraph.first_word(f.subject) = ANY(p.firsts)
+        AND lower(f.subject) = ANY(p.names)
+        AND f.predicate = ANY(%(predicates)s::text [])
+        AND f.status <> 'archived' AND f.stated_as <> 'inference'
+        AND u.superseded_by IS NULL AND i.superseded IS NOT TRUE
+        AND f.forgotten_at IS NULL AND (f.forget_after IS NULL OR f.forget_after > now())
+        AND (f.valid_until IS NULL OR f.valid_until > now())
+    ORDER BY
+        coalesce(i.occurred_at, i.created_at) DESC, lower(f.occurred) DESC NULLS LAST, f.recorded_at DESC, f.fact_id
+    LIMIT 100
+) AS t;
 
 -- name: memories_of_nodes
 -- The memories at some nodes and those that mention them, the last first, as far as the caller sees them.
@@ -141,7 +161,7 @@ ORDER BY coalesce(i.occurred_at, i.created_at) DESC, i.record_id
 LIMIT %(limit)s;
 
 -- name: owner
--- The slug of the owner of a graph, the name of the account if the caller sees it, and the name under which the owner
+-- Planned once a connection. The slug of the owner of a graph, the name of the account if the caller sees it, and the name under which the owner
 -- speaks in most of the latest facts: that of the only person beside an assistant, in sources that the caller sees.
 SELECT
     g.node_name AS slug,
@@ -176,7 +196,7 @@ FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s AND g.layer_depth = 0;
 
 -- name: people
--- The people with most memories that the caller sees, by name.
+-- Planned once a connection. The people with most memories that the caller sees, by name.
 SELECT p.*
 FROM (
     SELECT

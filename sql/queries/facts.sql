@@ -144,6 +144,16 @@ SELECT
     min(p.since) AS since
 FROM neurigraph.pending_facts AS p;
 
+-- name: of_user
+-- The facts of a graph before one of them.
+SELECT f.* FROM neurigraph.facts AS f
+WHERE f.user_id = %(user_id)s AND (f.recorded_at, f.fact_id) < (%(at)s::timestamptz, %(id)s::uuid);
+
+-- name: of_ids
+-- Planned once a connection. Some facts of a graph.
+SELECT f.* FROM neurigraph.facts AS f
+WHERE f.user_id = %(user_id)s AND f.fact_id = ANY(%(fact_ids)s::uuid []);
+
 -- name: facts
 -- Facts, newest first. Versions, superseding facts and restatements are those that the caller sees.
 SELECT
@@ -199,7 +209,7 @@ SELECT
     f.forget_after,
     f.forgotten_at,
     f.forget_reason
-FROM neurigraph.facts AS f
+FROM ({found}) AS f
 INNER JOIN neurigraph.record_index AS i ON f.record_id = i.record_id
 LEFT JOIN neurigraph.sources AS d ON i.source_id = d.source_id
 CROSS JOIN LATERAL neurigraph.path_of(i.node_id) AS n
@@ -243,10 +253,7 @@ CROSS JOIN LATERAL (
             )
         )
 ) AS c
-WHERE f.user_id = %(user_id)s
-    AND (f.recorded_at, f.fact_id) < (%(at)s::timestamptz, %(id)s::uuid)
-    AND (%(fact_ids)s::uuid [] IS NULL OR f.fact_id = ANY(%(fact_ids)s))
-    AND (%(nodes)s::uuid [] IS NULL OR i.node_id = ANY(%(nodes)s))
+WHERE (%(nodes)s::uuid [] IS NULL OR i.node_id = ANY(%(nodes)s))
     AND (%(record_id)s::uuid IS NULL OR f.record_id = %(record_id)s)
     AND (%(kind)s::neurigraph.fact_kind IS NULL OR f.kind = %(kind)s::neurigraph.fact_kind)
     AND (

@@ -3,6 +3,9 @@
 -- name: data_version
 SELECT neurigraph.data_version(%(payload)s, %(signature)s) AS version;
 
+-- name: stored_version
+SELECT neurigraph.stored_version(%(payload)s, %(signature)s) AS version;
+
 -- name: search_gate
 -- Words are sent as one text, separated by spaces: sending a list takes psycopg longer than the rest of the call.
 SELECT g.*

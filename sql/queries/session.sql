@@ -11,6 +11,10 @@ SELECT
     set_config('request.jwt.claims', %(payload)s, true),
     set_config('neurigraph.claims_signature', %(signature)s, true);
 
+-- name: plan_once
+-- The plan of a prepared statement is made once, without its values, and kept as long as the connection.
+SELECT set_config('plan_cache_mode', 'force_generic_plan', true);
+
 -- name: database_exists
 SELECT EXISTS (SELECT FROM pg_catalog.pg_database AS d WHERE d.datname = %(name)s) AS present;
 

@@ -67,14 +67,10 @@ FOR EACH ROW WHEN (new.effect IN ('supersedes', 'disputes')) EXECUTE FUNCTION ne
 
 CREATE POLICY pipeline_all ON neurigraph.fact_verdicts TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY own_rows ON neurigraph.fact_verdicts TO neurigraph_agent
-USING (user_id = (SELECT neurigraph.asking_user_id()))
-WITH CHECK (user_id = (SELECT neurigraph.asking_user_id()));
+USING (user_id = (SELECT neurigraph.asking_user_id()) AND (SELECT neurigraph.sees_all_records()));
 
 -- A verdict is visible to every caller who sees both facts.
 CREATE POLICY granted ON neurigraph.fact_verdicts FOR SELECT TO neurigraph_agent
-USING (EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = fact_verdicts.later_id));
-
-CREATE POLICY not_hidden ON neurigraph.fact_verdicts AS RESTRICTIVE FOR SELECT TO neurigraph_agent
 USING (
     EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = fact_verdicts.later_id)
     AND EXISTS (SELECT FROM neurigraph.facts AS f WHERE f.fact_id = fact_verdicts.earlier_id)

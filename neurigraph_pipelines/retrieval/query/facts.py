@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurigraph_pipelines.database.asking import ask_views
-from neurigraph_pipelines.database.paging import NEWEST
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.facts import remaining
@@ -51,6 +50,7 @@ _BYTES_SHOWN = 4_000
 """Approximate size of a fact as a list shows it."""
 
 _QUERIES, _LISTED = statements("fact_search"), statements("facts")
+_OF_IDS = _LISTED["facts"].format(found=_LISTED["of_ids"])
 _FILTERS = ("nodes", "record_id", "kind", "who", "tags", "status", "occurred_after", "occurred_before", "superseded")
 _ANY: Mapping[str, object] = {**dict.fromkeys(_FILTERS), "forgotten": False}
 
@@ -188,9 +188,8 @@ def facts_by_id(context: Context, fact_ids: Sequence[UUID]) -> dict[UUID, Fact]:
 def _listed(context: Context, fact_ids: Sequence[UUID]) -> Sequence[Fact]:
     if not fact_ids:
         return ()
-    at, last = NEWEST
-    wanted = {"user_id": context.claims.user_id, "fact_ids": fact_ids, "at": at, "id": last, "limit": len(fact_ids)}
-    return ask_views(context.database, context.claims, _LISTED["facts"], Fact, {**_ANY, **wanted})
+    wanted = {"user_id": context.claims.user_id, "fact_ids": fact_ids, "limit": len(fact_ids)}
+    return ask_views(context.database, context.claims, _OF_IDS, Fact, {**_ANY, **wanted})
 
 
 def _faded(one: FoundFact, weight: float) -> FoundFact:
