@@ -6,6 +6,7 @@ so are conclusions that nobody confirmed.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -116,6 +117,12 @@ def holds(one: Fact, now: datetime) -> bool:
     is_over = any(time is not None and time <= now for time in (one.valid_until, one.expires_at))
     is_standing = one.status in (FactStatus.ACTIVE, FactStatus.DISPUTED) and one.is_latest and not one.superseded
     return is_said and is_standing and not is_over and not one.is_forgotten
+
+
+def seconds_to_next_end(context: Context) -> float:
+    """Return how long no fact of the graph is over or forgotten by the passing of time."""
+    (row,) = context.database.ask(context.claims, _QUERIES["until_next_end"], {"user_id": context.claims.user_id})
+    return math.inf if row["seconds"] is None else float(row["seconds"])
 
 
 def _nodes_below(context: Context, node_id: UUID) -> frozenset[UUID]:

@@ -7,6 +7,7 @@ one says. Remembered text cannot leave its line.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -27,7 +28,7 @@ from neurigraph_pipelines.retrieval.corrected import corrected_first, with_corre
 from neurigraph_pipelines.retrieval.excerpts import asked_words, excerpt
 from neurigraph_pipelines.retrieval.log import note
 from neurigraph_pipelines.retrieval.passages import STATED_CHARACTERS, ReadMessage, places_of
-from neurigraph_pipelines.retrieval.profile import holds, profile_of
+from neurigraph_pipelines.retrieval.profile import holds, profile_of, seconds_to_next_end
 from neurigraph_pipelines.retrieval.query.caching import ANSWER_SECONDS, graph_key, search_caches
 from neurigraph_pipelines.retrieval.query.facts import facts_by_id
 from neurigraph_pipelines.retrieval.query.question import MAX_QUERY_CHARACTERS, Question
@@ -207,16 +208,17 @@ class _Profile(NamedTuple):
 
 
 def _profile(context: Context, node_id: UUID | None) -> _Profile:
-    """Return the beginning, which is kept until anything stored in the owner's graph changes: messages may arrive."""
+    """Return the beginning, which is kept until something stored in the owner's graph changes, or a fact ends."""
     answers, key = search_caches(context).answers, (graph_key(context), node_id)
     entries = context.settings.retrieval.answer_cache_entries
-    is_kept = context.claims.role == "user" and entries
-    version = context.database.ask_value(context.claims, _QUERIES["stored_version"]) if is_kept else None
-    kept = answers.get(_Profile, key, version) if is_kept else None
+    if context.claims.role != "user" or not entries:
+        return _made(context, node_id)
+    version = context.database.ask_value(context.claims, _QUERIES["stored_version"])
+    kept = answers.get(_Profile, key, version)
     if kept is None:
+        ends_at = time.monotonic() + min(ANSWER_SECONDS, seconds_to_next_end(context))
         kept = _made(context, node_id)
-        if is_kept:
-            answers.put(key, kept, entries, version=version, seconds=ANSWER_SECONDS)
+        answers.put(key, kept, entries, version=version, seconds=ends_at - time.monotonic())
     return kept
 
 

@@ -195,6 +195,13 @@ SELECT
 FROM neurigraph.graph_index AS g
 WHERE g.user_id = %(user_id)s AND g.layer_depth = 0;
 
+-- name: until_next_end
+-- The seconds until the next fact of a graph is over or forgotten; null if none will be.
+SELECT extract(EPOCH FROM min(t.at) - now())::double precision AS seconds
+FROM neurigraph.facts AS f
+CROSS JOIN LATERAL (VALUES (f.valid_until), (f.expires_at), (f.forget_after)) AS t (at)
+WHERE f.user_id = %(user_id)s AND t.at > now();
+
 -- name: people
 -- Planned once a connection. The people with most memories that the caller sees, by name.
 SELECT p.*

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -68,6 +69,46 @@ def test_beginning_holds_until_what_it_says_changes(owner: Facts) -> None:
     assert ask(owner, "Which boat leaks?")["text"].startswith(f"{stable}\n\n")
     owner.call("POST", f"/{likes}/retract", 204)
     assert "green tea" not in ask(owner)["text"].split("\n\n")[0]
+
+
+def test_beginning_follows_a_correction_a_quarantine_and_a_forgetting_at_once(owner: Facts) -> None:
+    def liked() -> list[str]:
+        return [one["text"].split(" (")[0] for one in ask(owner, format="json")["lines"] if one["kind"] == "profile"]
+
+    tea = owner.state("The user likes green tea.", path="Home", kind="preference")
+    oak = owner.state("The user likes oak.", path="Home", kind="preference")
+    assert liked() == ["The user likes green tea.", "The user likes oak."]
+    black = owner.change(tea, statement="The user likes black tea.")
+    assert liked() == ["The user likes oak.", "The user likes black tea."]
+    hidden = {"source_id": owner.get(oak)["source_id"], "reason": "a test"}
+    held = owner.client.post("/quarantines", headers=owner.headers, json=hidden).json()
+    assert liked() == ["The user likes black tea."]
+    owner.client.delete(f"/quarantines/{held['quarantine_id']}", headers=owner.headers).raise_for_status()
+    assert liked() == ["The user likes oak.", "The user likes black tea."]
+    at = datetime.now(UTC) + timedelta(seconds=2)
+    owner.call("PATCH", f"/{oak}", 200, json={"forget_after": at.isoformat()})
+    while datetime.now(UTC) < at:
+        liked()  # and is kept
+    assert liked() == ["The user likes black tea."]
+    owner.call("DELETE", f"/{black}")
+    assert "black" not in str(liked())
+
+
+def test_beginning_follows_the_end_of_a_grant_at_once(owner: Facts) -> None:
+    owner.state("The user likes green tea.", path="Home", kind="preference")
+    graph = owner.graph
+    nodes = owner.client.get("/nodes", headers=owner.headers).json()["nodes"]
+    home = UUID(next(one["node_id"] for one in nodes if one["name"] == "Home"))
+    reader = Subject(SubjectType.THIRD_PARTY, "gmail")
+    given, _ = sharing.grant(graph.here.database, graph.claims, reader, home)
+    theirs = graph.here.acting_for(Claims("gmail", "third_party", graph.user.user_id))
+
+    def begins() -> str:
+        return (prompt_context(theirs, PromptRequest([Turn("user", QUESTION)])).text or "").split("\n\n")[0]
+
+    assert "green tea" in begins()
+    sharing.revoke(graph.here.database, graph.claims, given.grant_id)
+    assert "green tea" not in begins()
 
 
 def test_each_line_has_its_id(owner: Facts) -> None:
