@@ -50,8 +50,9 @@ TRANSCRIPT = "transcript"
 _QUERIES = statements("search")
 
 
-_READ_AT_ONCE = 1 << 20
-"""Most bytes of a transcript that are read at once for single messages; a longer message is read alone."""
+_READ_AT_ONCE, _READ_OVER = 1 << 20, 1 << 14
+"""Most bytes of a transcript that are read at once for single messages, a longer message alone; and most bytes between
+two of them that are read, too, because one read more takes longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,10 +288,11 @@ def text_at(objects: ObjectStore, place: Place | Manifest, start: int, length: i
 
 
 def _runs(places: Iterable[Place]) -> Iterator[list[Place]]:
-    """Yield places whose lines follow each other without a gap, as far as one read of the file takes them."""
+    """Yield places whose lines are near each other, as far as one read of the file takes them."""
     run: list[Place] = []
     for place in places:
-        if run and (place.line_after > _end(run[-1]) or _end(place) - run[0].line_after > _READ_AT_ONCE):
+        is_far = bool(run) and place.line_after - _end(run[-1]) > _READ_OVER
+        if run and (is_far or _end(place) - run[0].line_after > _READ_AT_ONCE):
             yield run
             run = []
         run.append(place)
