@@ -24,9 +24,9 @@ GROUP BY g.node_id
 ORDER BY met DESC, g.node_id;
 
 -- name: facts_about
--- Planned once a connection. The facts about some nodes or names, latest first: facts with a name as a person or subject, facts of memories that
--- mention a node and facts that people stated, if the words of the fact have one of the names, and all facts of the
--- memories at a subject. Where no node is known, the words of every fact count.
+-- Planned once a connection. The facts about some nodes or names, latest first: facts with a name as a person or
+-- subject, facts of memories that mention a node and facts that people stated, if the words of the fact have one of the
+-- names, and all facts of the memories at a subject. Where no node is known, the words of every fact count.
 WITH found AS (
     SELECT f.fact_id FROM neurigraph.facts AS f
     WHERE f.user_id = %(user_id)s AND f.who && %(names)s::text []
@@ -161,8 +161,9 @@ ORDER BY coalesce(i.occurred_at, i.created_at) DESC, i.record_id
 LIMIT %(limit)s;
 
 -- name: owner
--- Planned once a connection. The slug of the owner of a graph, the name of the account if the caller sees it, and the name under which the owner
--- speaks in most of the latest facts: that of the only person beside an assistant, in sources that the caller sees.
+-- Planned once a connection. The slug of the owner of a graph, the name of the account if the caller sees it, and the
+-- name under which the owner speaks in most of the latest facts: that of the only person beside an assistant, in
+-- sources that the caller sees.
 SELECT
     g.node_name AS slug,
     (

@@ -283,8 +283,9 @@ FROM PUBLIC;
 
 CREATE POLICY pipeline_all ON neurigraph.facts TO neurigraph_pipeline USING (true) WITH CHECK (true);
 CREATE POLICY analyst_read ON neurigraph.facts FOR SELECT TO neurigraph_analyst USING (true);
+
 -- Where something is hidden from the owner, such as records in quarantine, their facts are, too, because queries of
--- versions, restatements and counts read facts alone. A policy more would make each plan that reads facts twice as long.
+-- versions, restatements and counts read facts alone. A second policy for it makes each plan that reads facts longer.
 CREATE POLICY own_rows ON neurigraph.facts TO neurigraph_agent
 USING (user_id = (SELECT neurigraph.asking_user_id()) AND (SELECT neurigraph.sees_all_records()));
 

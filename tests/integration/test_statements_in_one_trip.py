@@ -187,6 +187,18 @@ def test_statement_that_takes_the_claims_sets_them_for_itself_alone(
         assert tx.execute("SELECT neurigraph.asking_user_id() AS who").fetchall() == [{"who": None}]
 
 
+def test_a_plan_without_values_is_for_its_statement_alone(
+    shared_installation: Installation, database: PostgresDatabase
+) -> None:
+    _, claims = new_user(shared_installation)
+    mode = "SELECT current_setting('plan_cache_mode') AS mode"
+    once = Statement(f"-- Planned once a connection. A setting.\n{mode}", "once")
+    (usual,) = database.ask(claims, Statement(mode, "mode"), {})
+    for statement in (once, Statement("SELECT * FROM ({part}) AS p", "whole").format(part=once)):
+        assert database.ask(claims, statement, {}) == [{"mode": "force_generic_plan"}]
+        assert database.ask(claims, Statement(mode, "mode"), {}) == [usual]
+
+
 def test_one_value_for_the_claims(shared_installation: Installation, database: PostgresDatabase) -> None:
     version = statements("search")["data_version"]
     for _ in range(2):
