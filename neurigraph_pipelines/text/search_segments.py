@@ -160,11 +160,10 @@ class SearchSegment(NamedTuple):
                 and places.max() < len(names)
                 and names[0] is None
                 and all(one is None or isinstance(one, str) for one in (*names, *external_ids))
-                and bool(np.isin(rows["role"], range(len(ROLES))).all())
-                and bool(np.isin(rows["voice"], range(len(VOICES))).all())
+                and bool((rows["role"] < len(ROLES)).all() and (rows["voice"] < len(VOICES)).all())
                 and bool((np.diff(rows["seq"], prepend=0) > 0).all())
                 and bool(np.isfinite(rows["window_length"]).all())
-                and not any((rows[name] < 0).any() for name in _COUNTS)
+                and not any((rows[name] < 0).any() for name in (*_COUNTS, "role", "voice"))
             )
         except (ValueError, TypeError, IndexError, RecursionError) as error:
             raise DamagedSegmentError("the bytes are no search segment") from error
