@@ -30,6 +30,7 @@ from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.transcript import about_text
 from tests.support.api_server import serving
+from tests.support.growing_graph import records
 from tests.support.memories import (
     START,
     WordEmbedder,
@@ -154,7 +155,7 @@ def test_tables_and_counts_hide_other_spaces(world: World) -> None:
         assert (shell.record_count, shell.edges) == (1, [])
         assert "lover" not in repr(shell)
         assert SECRET not in repr(shell).lower()
-        assert len(navigation.records(tx, world.node_id)) == 1
+    assert len(records(world.here, world.bound, node_id=world.node_id)) == 1
 
 
 def test_search_reveals_nothing_of_other_spaces(world: World) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 OPERATIONS: dict[str, Any] = {
     "GET /v1/nodes/{node}": None,
     "GET /v1/nodes/{node}/state": None,
-    "GET /v1/nodes/{node}/records": None,
     "GET /v1/nodes/{node}/mentions": None,
     "GET /v1/nodes/{node}/profile": None,
     "GET /v1/nodes/{node}/digests": None,

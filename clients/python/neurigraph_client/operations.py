@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.views.organizations import Deleted, Departure, Invitation, InvitationWithCode, Invitations, Member, MemberKey, Members, Organization, OrganizationWithKey, Organizations
     from neurigraph_pipelines.views.profiles import PersonProfile, PromptContext
     from neurigraph_pipelines.views.quarantines import Quarantine, QuarantinePreview, Suggestions
-    from neurigraph_pipelines.views.records import ListedRecord, Record
+    from neurigraph_pipelines.views.records import ListedRecord
     from neurigraph_pipelines.views.retention import ArchiveChange, Archived, Purge, Retention
     from neurigraph_pipelines.views.search import Duplicates, Found
     from neurigraph_pipelines.views.sources import ConversationState, EventState, ListedConversation, ListedEvent, ListedNote, ListedUpload, NoteState, Upload
@@ -238,10 +238,6 @@ class GraphCalls(Group[W]):
     @asks("GET /v1/nodes/{node_id}/state", "files.NodeFiles")
     def node_state(self, node_id: UUID) -> Steps[NodeFiles]:
         """Return the states of a node's files and the bytes that they occupy."""
-
-    @lists("GET /v1/nodes/{node_id}/records", "records", "records.Record")
-    def records(self, node_id: UUID, *, limit: int = NOT_GIVEN) -> Pages[Record]:
-        """List the records of one node, newest first."""
 
     @asks("POST /v1/records/{record_id}/move", "graph.GraphChange", body=True, changes=True)
     def move_record(self, record_id: UUID, node_id: UUID, *, dry_run: bool = True, etag: str | None = None) -> Steps[GraphChange]:
