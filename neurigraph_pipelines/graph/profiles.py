@@ -48,7 +48,12 @@ def find_profile(tx: Transaction, node_id: UUID) -> Profile | None:
     described = zip(row["descriptors"], row["weights"], strict=True)
     words = [Descriptor(word=word, weight=weight) for word, weight in described if name_key(word) not in own]
     centroids = [_without_names(Centroid(**centroid), own) for centroid in row["centroid_records"]]
-    shown = {"descriptors": words[:DESCRIPTORS_SHOWN], "centroids": centroids, "drift": drift}
+    shown = {
+        "record_count": row["records"],
+        "descriptors": words[:DESCRIPTORS_SHOWN],
+        "centroids": centroids,
+        "drift": drift,
+    }
     return Profile.model_validate({**row, **shown})
 
 

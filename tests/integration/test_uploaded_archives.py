@@ -60,7 +60,7 @@ def test_spam_alone_is_left_out_and_not_a_document(installation: Installation, b
         installation, bob, "all.mbox", content + b"\n", details=SourceDetails(metadata={"everything": "true"})
     )
     store(installation)
-    assert read_upload(installation, bob, asked)["imported"]["conversations"] == 1
+    assert read_upload(installation, bob, asked)["imported"]["conversation_count"] == 1
 
 
 PAGE_ID = "1a2b3c4d5e6f7a8b9c0d1a2b3c4d5e6f"

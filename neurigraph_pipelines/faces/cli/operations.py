@@ -47,7 +47,9 @@ def _function(operation: Operation, preset: ValuesByName, about: str) -> Callabl
         with opened() as installation:
             caller = OPERATOR if operation.who is Who.OPERATOR else claims_of(installation, user)
             operation.who.require(installation.database, caller)
-            call = Call(installation, caller, "cli").within([argument(one) for one in values.get("space") or ()])
+            call = Call(installation, caller, "cli").within(
+                [argument(one) for one in values.get("container_tags") or ()]
+            )
             with _named(takes, values):
                 given = dict(preset) | read_values(takes, call, values)
                 call.look(**{one.name: given.get(one.argument) for one in operation.parameters if one.name in KINDS})
@@ -60,7 +62,7 @@ def _function(operation: Operation, preset: ValuesByName, about: str) -> Callabl
         Output(as_json).result(data, lambda: shown(result, operation.says, user, quotes))
 
     parameters = [one.parameter() for one in takes]
-    parameters += [parameter_of("space", Spaces, None)] if operation.in_spaces else []
+    parameters += [parameter_of("container_tags", Spaces, None)] if operation.in_spaces else []
     parameters += [parameter_of("expected", Expected, None)] if operation.guarded is not None else []
     parameters += [parameter_of("yes", Confirmed, False)] if operation.destroys else []
     parameters += [parameter_of("user", UserSlug)] if operation.who is not Who.OPERATOR else []

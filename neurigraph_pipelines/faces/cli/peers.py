@@ -131,7 +131,7 @@ def remove(
         peering = installation.peers.acting_for(claims_of(installation, user))
         name = argument(peer)
         preview = subscriptions.preview_removal(peering, name)
-        what = f"{counted(len(preview.nodes), 'node')} and {counted(preview.records, 'record')}"
+        what = f"{counted(len(preview.nodes), 'node')} and {counted(preview.record_count, 'record')}"
         if dry_run:
             output.said(preview, f"Removing {peer} would forget {what}.")
             return

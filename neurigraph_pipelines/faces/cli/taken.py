@@ -32,6 +32,10 @@ EMPTY = inspect.Parameter.empty
 _PLAIN = (bool, int, float, str)
 _OPTIONS = {
     "container_tags": "--space",
+    "occurred_after": "--after",
+    "occurred_before": "--before",
+    "source_kinds": "--kind",
+    "relations": "--relation",
     "tags": "--tag",
     "entities": "--entity",
     "topics": "--topic",
