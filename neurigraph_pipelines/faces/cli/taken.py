@@ -16,6 +16,7 @@ import typer
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from neurigraph_pipelines.faces.cli.output import with_parameters
 from neurigraph_pipelines.faces.cli.resolving import resolved
 from neurigraph_pipelines.faces.cli.session import argument, moment
 from neurigraph_pipelines.faces.operations.call import Call
@@ -241,9 +242,7 @@ def with_options(takes: Sequence[Taken]) -> Callable[[_Function], _Function]:
         own = [one.replace(annotation=hints[name]) for name, one in inspect.signature(function).parameters.items()]
         parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own if one.name != "stated"]
         parameters += [one.parameter() for one in takes]
-        function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        function.__annotations__ = {one.name: one.annotation for one in parameters}
-        return function
+        return with_parameters(function, parameters)
 
     return adding
 
