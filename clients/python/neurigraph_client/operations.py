@@ -355,10 +355,6 @@ class FactsCalls(Group[W]):
     def of_record(self, record_id: UUID, *, limit: int = NOT_GIVEN, cursor: str | None = NOT_GIVEN) -> Steps[BroughtFacts]:
         """List the facts of one memory, the new ones among them, and their links and conflicts with known facts."""
 
-    @lists("GET /v1/nodes/{node_id}/facts", "facts", "facts.Fact")
-    def of_node(self, node_id: UUID, *, below: bool = NOT_GIVEN, limit: int = NOT_GIVEN, container_tags: Sequence[str] | None = NOT_GIVEN) -> Pages[Fact]:
-        """List the facts of the memories in a node, newest first."""
-
     @asks("GET /v1/facts/{fact_id}", "facts.FactWithPlaces")
     def get(self, fact_id: UUID) -> Steps[FactWithPlaces]:
         """Return a fact with where it was said: memories, sources and messages, and through which door they came."""
@@ -406,10 +402,6 @@ class DigestsCalls(Group[W]):
     @asks("DELETE /v1/digests/{digest_id}", "digests.RemovedDigest", changes=True)
     def remove(self, digest_id: UUID, *, dry_run: bool = True) -> Steps[RemovedDigest]:
         """Remove a digest. Its memories stay. The digest of a window is made again if digests are switched on."""
-
-    @lists("GET /v1/nodes/{node_id}/digests", "digests", "digests.Digest")
-    def of_node(self, node_id: UUID, *, days: Literal["7", "30", "90"] | None = NOT_GIVEN, limit: int = NOT_GIVEN) -> Pages[Digest]:
-        """List the digests of a node's windows, the last made first."""
 
 
 class LinksCalls(Group[W]):
