@@ -28,7 +28,7 @@ _Key = Annotated[
     Path | None, option("Sign with this Ed25519 private key (PEM), which is not stored.", exists=True, dir_okay=False)
 ]
 _APART = {*FROM, *TO, "relation", "signature"}
-_ABOUT = [one for one in fields_of(NewLink, {"messages": "--message"}) if one.name not in _APART]
+_ABOUT = [one for one in fields_of(NewLink, {}) if one.name not in _APART]
 _ENDING = [one for one in fields_of(EndLink, {"valid_until": "--at"}) if one.name not in _APART]
 
 
