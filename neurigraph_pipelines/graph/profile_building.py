@@ -241,7 +241,7 @@ def _described(
     own = {key: count * count / counts[key] for key, count in inside.items()}
     return {
         "share": round(len(members) / len(records), _DIGITS),
-        "record_count": len(members),
+        "records": len(members),
         "record_id": str(members[0].record_id),
         "descriptors": [spelling[key] for key in _most_frequent(own, CENTROID_DESCRIPTORS_SHOWN + _SPARE)],
     }

@@ -188,7 +188,7 @@ def _kept(name: str, report: ImportReport) -> dict[str, object]:
     rejected = [asdict(one) for one in report.rejected[:SHOWN_REJECTIONS]]
     return {
         "format": name,
-        "conversation_count": report.conversations_seen,
+        "conversations": report.conversations_seen,
         "conversations_added": report.conversations_added,
         "messages_added": report.messages_added,
         "messages_known": report.messages_known,

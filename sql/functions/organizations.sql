@@ -33,7 +33,7 @@ $$;
 -- The organizations of the caller, with the caller's role and the number of members, by slug.
 CREATE OR REPLACE FUNCTION neurigraph.list_organizations()
 RETURNS TABLE (
-    organization_id uuid, slug text, name text, metadata jsonb, created_at timestamptz, role text, member_count bigint
+    organization_id uuid, slug text, name text, metadata jsonb, created_at timestamptz, role text, members bigint
 )
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT
