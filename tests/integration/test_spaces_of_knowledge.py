@@ -135,7 +135,7 @@ def test_another_space_leaves_no_trace(told: Spaces) -> None:
     now = told.seen_over_http(told.owners)
     told_something = {name for name, answer in now.items() if answer != owners[name]}
     assert {name.split("/")[2].split("?")[0].split(" ")[0] for name in told_something} >= {
-        "facts", "digests", "actions", "duplicates", "records", "search", "nodes", "tree",
+        "facts", "digests", "actions", "duplicates", "records", "search", "tree",
     }  # fmt: skip
     assert SECRET in repr(now).lower()
     assert rows_after == rows_before
