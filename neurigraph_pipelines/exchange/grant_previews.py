@@ -91,7 +91,7 @@ def preview_grant(context: Context, node_id: UUID) -> GrantPreview:
     return GrantPreview(
         node_id=node_id,
         node_path=path_view(node["names"]),
-        records=opened[0].records if opened else 0,
+        record_count=opened[0].records if opened else 0,
         compared=len(opened),
         first_at=opened[0].first_at if opened else None,
         last_at=opened[0].last_at if opened else None,

@@ -40,7 +40,7 @@ def identity_of(database: Database, claims: Claims) -> Identity:
         may_forget=claims.role == "user",
         top_node_id=top_id,
         top_node_path=top_path,
-        nodes=nodes,
-        records=records,
+        node_count=nodes,
+        record_count=records,
         version=neurigraph_pipelines.__version__,
     )

@@ -5,12 +5,12 @@ Objects keep their keys, histories continue, and the shells of both nodes are re
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
 from psycopg import sql
+from pydantic import Field
 
 from neurigraph_pipelines.access.guards import FREE, Guard
 from neurigraph_pipelines.database.statements import statements
@@ -23,36 +23,43 @@ from neurigraph_pipelines.graph.changes import (
 )
 from neurigraph_pipelines.graph.history import author_of, authored
 from neurigraph_pipelines.graph.locks import lock_rows
-from neurigraph_pipelines.graph.naming import checked_name
+from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH, checked_name
 from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.graph.shell import rebuild_shell
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, ConceptKind, PlannedNode
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from neurigraph_pipelines.model.ports import Database, Transaction
+from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.graph import GraphChange
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 MAX_RECORDS = 10_000
 """Maximum number of records in a list of ids."""
 
+_CONDITIONS = ("record_ids", "keyword", "occurred_after", "occurred_before")
 _QUERIES = statements("graph_changes")
 _ACTIONS = statements("actions")
 
 
-@dataclass(frozen=True, slots=True)
-class RecordsToMove:
-    """Conditions on the records of a node. A record must meet all that are set.
+DRY_RUN = Field(default=False, description="Return the planned changes, and change nothing.")
 
-    Attributes:
-        record_ids: The record is one of these.
-        keyword: The record has this keyword, ignoring case.
-        occurred_after: It occurred at this time or later.
-        occurred_before: It occurred before this time.
-    """
 
-    record_ids: Sequence[UUID] | None = None
-    keyword: str | None = None
-    occurred_after: datetime | None = None
-    occurred_before: datetime | None = None
+class Split(Form):
+    """A new node, and the records that move to it: all that meet the conditions."""
+
+    name: str = Field(json_schema_extra={"minLength": 1, "maxLength": MAX_NAME_LENGTH})
+    kind: ConceptKind = ConceptKind.TOPIC
+    beside: bool = Field(default=False, description="Create the new node beside this one instead of below it.")
+    record_ids: list[UUID] | None = Field(default=None, max_length=MAX_RECORDS)
+    keyword: str | None = Field(default=None, description="A keyword of the records; case is ignored.")
+    occurred_after: datetime | None = Field(default=None, description="Records of events at this time or later.")
+    occurred_before: datetime | None = Field(default=None, description="Records of events before this time.")
+    dry_run: bool = DRY_RUN
+
+    @property
+    def conditions(self) -> ValuesByName:
+        """The conditions on the records by name."""
+        return self.model_dump(include=set(_CONDITIONS))
 
 
 def move_records(
@@ -97,7 +104,7 @@ def move_records(
             for node_id in touched:
                 rebuild_shell(tx, node_id, slug)
         change = GraphChange(
-            node_id=to_node_id, node_path=target.path, records=sum(len(ids) for _, ids in leaving), dry_run=dry_run
+            node_id=to_node_id, node_path=target.path, record_count=sum(len(ids) for _, ids in leaving), dry_run=dry_run
         )
         guard.note_result(tx, change)
     return change
@@ -119,18 +126,7 @@ def _require_writable(database: Database, claims: Claims, record_ids: Collection
         raise ForbiddenError("moving records takes the right to write to their nodes and to the target node")
 
 
-def split_node(
-    database: Database,
-    claims: Claims,
-    node_id: UUID,
-    name: str,
-    records: RecordsToMove,
-    *,
-    beside: bool = False,
-    kind: ConceptKind = ConceptKind.TOPIC,
-    dry_run: bool = False,
-    guard: Guard = FREE,
-) -> GraphChange:
+def split_node(database: Database, claims: Claims, node_id: UUID, split: Split, *, guard: Guard = FREE) -> GraphChange:
     """Move some records of a node into a new node, below or beside it.
 
     Raises:
@@ -141,29 +137,31 @@ def split_node(
         RehydratingError: A file of these records is being decompressed.
         TransientError: Rows stayed locked by others for too long.
     """
-    shown = checked_name(name)
-    if records == RecordsToMove():
+    shown = checked_name(split.name)
+    if all(one is None for one in split.conditions.values()):
         raise InvalidInputError("say which records to split off: by their ids, a keyword, or when they happened")
-    if kind is ConceptKind.USER:
+    if split.kind is ConceptKind.USER:
         raise InvalidInputError("only the root of a graph stands for its user: choose another kind")
     require_owner_of(database, claims, node_id)
-    with change_graph(database, claims, dry_run, guard) as (tx, slug):
+    with change_graph(database, claims, split.dry_run, guard) as (tx, slug):
         source, *below = node_and_below(tx, claims.user_id, node_id)
-        parent, *below = _siblings(tx, claims, source) if beside else (source, *below)
+        parent, *below = _siblings(tx, claims, source) if split.beside else (source, *below)
         if parent.layer_depth == MAX_LAYER_DEPTH:
             raise ConflictError(f"{parent.path} is in layer {MAX_LAYER_DEPTH}, the deepest: split beside it")
         require_free_name(below, parent, shown)
-        record_ids = _require_records(tx, source, records)
+        record_ids = _require_records(tx, source, split)
         path = (*parent.names[1:], shown)
-        plan = PlannedNode(path, kind, confidence=1.0)
+        plan = PlannedNode(path, split.kind, confidence=1.0)
         created = resolve_path(tx, claims.user_id, slug, path, [plan], personas=True)
         target = node_and_below(tx, claims.user_id, created.node_id)[0]
         lock_rows(tx, {source.schema_name: record_ids}, [node_id, target.node_id])
         transfer_records(tx, record_ids, source, target, author_of(claims), claims)
         for node in (source, target):
             rebuild_shell(tx, node.node_id, slug)
-        created_id = None if dry_run else target.node_id
-        change = GraphChange(node_id=created_id, node_path=target.path, records=len(record_ids), dry_run=dry_run)
+        created_id = None if split.dry_run else target.node_id
+        change = GraphChange(
+            node_id=created_id, node_path=target.path, record_count=len(record_ids), dry_run=split.dry_run
+        )
         guard.note_result(tx, change)
     return change
 
@@ -193,21 +191,18 @@ def transfer_records(
     tx.execute(_QUERIES["append_moves"], {**move, "from_path": source.path, "to_path": target.path, "author": author})
 
 
-def records_of(tx: Transaction, node: GraphNode, records: RecordsToMove) -> list[UUID]:
-    """Return the ids of a node's records that match a filter."""
+def records_of(tx: Transaction, node: GraphNode, **conditions: object) -> list[UUID]:
+    """Return the ids of a node's records that meet the conditions of a split; without any, of all."""
     query = _QUERIES["chosen_records"].format(schema=sql.Identifier(node.schema_name))
-    ids = list(records.record_ids) if records.record_ids is not None else None
-    return [row["record_id"] for row in tx.execute(query, {**asdict(records), "record_ids": ids})]
+    return [row["record_id"] for row in tx.execute(query, {**dict.fromkeys(_CONDITIONS), **conditions})]
 
 
-def _require_records(tx: Transaction, node: GraphNode, records: RecordsToMove) -> list[UUID]:
+def _require_records(tx: Transaction, node: GraphNode, split: Split) -> list[UUID]:
     """Return the records to split off; check that all given ids exist and that at least one record matches."""
-    given = set(records.record_ids or ())
-    if len(given) > MAX_RECORDS:
-        raise InvalidInputError(f"name at most {MAX_RECORDS:,} records")
-    if given and len(records_of(tx, node, RecordsToMove(list(given)))) != len(given):
+    given = set(split.record_ids or ())
+    if len(records_of(tx, node, record_ids=list(given))) != len(given):
         raise NotFoundError
-    found = records_of(tx, node, records)
+    found = records_of(tx, node, **split.conditions)
     if not found:
         raise InvalidInputError("no record of this node matches: nothing was split off")
     return found

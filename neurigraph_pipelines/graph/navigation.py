@@ -13,7 +13,7 @@ from uuid import UUID
 from psycopg.rows import DictRow
 
 from neurigraph_pipelines.database.asking import rows_of, views_of
-from neurigraph_pipelines.database.paging import NEWEST, Listing, Page, Position
+from neurigraph_pipelines.database.paging import Listing, Position
 from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph.candidates import candidates_of
 from neurigraph_pipelines.graph.describing import Described, clauses_of, definition_in, sentence_of
@@ -26,7 +26,6 @@ from neurigraph_pipelines.text.json_fields import JsonObject
 from neurigraph_pipelines.text.languages import code_of
 from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.views.graph import Child, Edge, Shell, Tree, TreeEdge, TreeNode, TreePage
-from neurigraph_pipelines.views.records import Record
 
 PATH_SEPARATOR = "/"
 
@@ -195,37 +194,10 @@ def language_view(language: str, record_count: int) -> str | None:
     return code_of(language) if record_count else None
 
 
-def records(tx: Transaction, node_id: UUID, *, limit: int = 50, after: Position | None = None) -> list[Record]:
-    """Return the metadata layer of one node, newest first; only records after a position, a time and an id.
-
-    Raises:
-        NotFoundError: No such node, or not visible to the caller.
-    """
-    row = require_found(tx.execute(_QUERIES["node_by_id"], {"node_id": node_id}).fetchone())
-    at, last = after or NEWEST
-    values = {"schema_name": row["schema_name"], "limit": limit, "at": at, "id": last}
-    return [record_view(Record, one["found"]) for one in tx.execute(_QUERIES["records_of_node"], values)]
-
-
 def record_view(view: type[_View], found: JsonObject) -> _View:
     """Return the view of a record that the database names by its columns."""
     keywords = {name: found[column] for name, column in KEYWORD_COLUMNS.items()}
     return view.model_validate({**found, **keywords, "file_state": found["compression_state"]})
-
-
-def page_of_records(asked: Listing, node_id: UUID) -> Page[Record]:
-    """Return a page of the records of one node, newest first.
-
-    Raises:
-        NotFoundError: As for ``records``.
-        InvalidInputError: The cursor is not one of this list.
-    """
-
-    def read(after: Position | None, most: int) -> list[Record]:
-        with asked.database.agent(asked.claims) as tx:
-            return records(tx, node_id, limit=most, after=after)
-
-    return asked.page("records_of_node", {"node_id": node_id}, read, lambda one: (one.occurred_at, one.record_id))
 
 
 def totals(tx: Transaction, user_id: UUID) -> dict[str, int]:

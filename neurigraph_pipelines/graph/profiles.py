@@ -47,8 +47,14 @@ def find_profile(tx: Transaction, node_id: UUID) -> Profile | None:
         drift = Drift.model_validate({**row, "distance": row["drift"]})
     described = zip(row["descriptors"], row["weights"], strict=True)
     words = [Descriptor(word=word, weight=weight) for word, weight in described if name_key(word) not in own]
-    centroids = [_without_names(Centroid(**centroid), own) for centroid in row["centroid_records"]]
-    shown = {"descriptors": words[:DESCRIPTORS_SHOWN], "centroids": centroids, "drift": drift}
+    themes = [Centroid(record_count=one.pop("records"), **one) for one in row["centroid_records"]]
+    centroids = [_without_names(one, own) for one in themes]
+    shown = {
+        "record_count": row["records"],
+        "descriptors": words[:DESCRIPTORS_SHOWN],
+        "centroids": centroids,
+        "drift": drift,
+    }
     return Profile.model_validate({**row, **shown})
 
 

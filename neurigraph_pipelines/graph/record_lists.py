@@ -1,9 +1,9 @@
-"""Records of the whole graph, page by page, the last stored first."""
+"""Records of the whole graph, page by page, newest first."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -18,7 +18,7 @@ from neurigraph_pipelines.text.hygiene import clean_text, utc
 from neurigraph_pipelines.views.records import ListedRecord
 
 _QUERIES = statements("listing")
-_INSIDE = ("occurred_after", "occurred_before", "content_type", "superseded", "entity", "topic")
+_INSIDE = ("occurred_after", "occurred_before", "content_type", "superseded", "entity", "topic", "order")
 
 
 class RecordFilter(BaseModel, frozen=True):
@@ -35,6 +35,9 @@ class RecordFilter(BaseModel, frozen=True):
     superseded: bool | None = Field(default=None, description="Whether a newer memory replaces it. Default: both.")
     entity: str | None = Field(default=None, description="With this entity; case is ignored.")
     topic: str | None = Field(default=None, description="With this topic; case is ignored.")
+    order: Literal["created_at", "occurred_at"] = Field(
+        default="created_at", description="The time by which they are ordered, newest first."
+    )
 
 
 def list_records(asked: Listing, wanted: RecordFilter) -> Page[ListedRecord]:
@@ -58,7 +61,7 @@ def list_records(asked: Listing, wanted: RecordFilter) -> Page[ListedRecord]:
         }
         return [record_view(ListedRecord, row["found"]) for row in database.ask(claims, _QUERIES["records"], values)]
 
-    return asked.by_time("records", filters, read, lambda one: (one.created_at, one.record_id))
+    return asked.by_time("records", filters, read, lambda one: (getattr(one, wanted.order), one.record_id))
 
 
 def _nodes(database: Database, claims: Claims, wanted: RecordFilter) -> list[UUID] | None:

@@ -25,7 +25,7 @@ from neurigraph_pipelines.graph.changes import (
 )
 from neurigraph_pipelines.graph.history import author_of
 from neurigraph_pipelines.graph.locks import lock_rows
-from neurigraph_pipelines.graph.moving import RecordsToMove, records_of, transfer_records
+from neurigraph_pipelines.graph.moving import records_of, transfer_records
 from neurigraph_pipelines.graph.naming import checked_name, name_key
 from neurigraph_pipelines.graph.shell import rebuild_shell
 from neurigraph_pipelines.model import MAX_LAYER_DEPTH, Claims, NodeType
@@ -115,7 +115,7 @@ def move_node(
 
 def _records_of_merged(tx: Transaction, plan: _MergePlan) -> dict[str, list[UUID]]:
     """Return the records of the nodes that are merged away, by schema."""
-    return {source.schema_name: records_of(tx, source, RecordsToMove()) for source, _ in plan.merged}
+    return {source.schema_name: records_of(tx, source) for source, _ in plan.merged}
 
 
 def merge_nodes(
@@ -159,7 +159,7 @@ def merge_nodes(
         change = GraphChange(
             node_id=into_id,
             node_path=now[0].path,
-            records=sum(map(len, records.values())),
+            record_count=sum(map(len, records.values())),
             nodes_moved=len(moved),
             nodes_removed=len(to_drop),
             grants_ended=grants,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from psycopg import sql
@@ -15,6 +15,7 @@ from neurigraph_pipelines.graph.naming import name_key
 from neurigraph_pipelines.graph.witnesses import Witness, named, write_mentions
 from neurigraph_pipelines.model import Detector, MentionRole
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 if TYPE_CHECKING:
     from pgvector import Vector
@@ -26,17 +27,6 @@ _QUERIES = statements("evidence")
 _HISTORY = statements("history")
 _RELATIONSHIP = re.compile(r"(?P<label>[^:]{1,60}): (?P<name>.+)")
 _HOLDER = re.compile(r"^.*['’]s? ")
-
-
-class RecordWords(TypedDict, total=False):
-    """Words of a record, by column."""
-
-    title: str
-    summary: str
-    kw_entities: list[str] | None
-    kw_topics: list[str] | None
-    kw_dates: list[str] | None
-    kw_relationships: list[str] | None
 
 
 class StoredWords(NamedTuple):
@@ -54,7 +44,7 @@ class StoredWords(NamedTuple):
     embedding_next: Vector | None
     embedding_next_model: str | None
 
-    def have(self, words: RecordWords) -> bool:
+    def have(self, words: ValuesByName) -> bool:
         """Return whether these are the words already."""
         return words.items() <= self._asdict().items()
 
@@ -65,7 +55,7 @@ def lock_words(tx: Transaction, schema: sql.Identifier, record_id: UUID) -> Stor
 
 
 def carry_revision(
-    tx: Transaction, user_id: UUID, record_id: UUID, before: StoredWords, after: RecordWords, author: str
+    tx: Transaction, user_id: UUID, record_id: UUID, before: StoredWords, after: ValuesByName, author: str
 ) -> None:
     """Let mentions and evidence of a record follow its new entities and relationships.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, TypeVar
 from uuid import UUID
 
 from pydantic import Field
@@ -18,7 +18,7 @@ from neurigraph_pipelines.database.statements import statements
 from neurigraph_pipelines.graph import revised
 from neurigraph_pipelines.graph.history import author_of, authored
 from neurigraph_pipelines.graph.locks import lock_graph_exclusive
-from neurigraph_pipelines.graph.revised import RecordWords, StoredWords
+from neurigraph_pipelines.graph.revised import StoredWords
 from neurigraph_pipelines.graph.shell import replace_vector
 from neurigraph_pipelines.ingestion.record_locations import RecordLocation, locate, lock_record
 from neurigraph_pipelines.model import KEYWORD_COLUMNS, RECORD_DIMENSIONS, Claims
@@ -35,6 +35,7 @@ from neurigraph_pipelines.model.limits import MAX_KEYWORD_LENGTH, MAX_KEYWORDS, 
 from neurigraph_pipelines.model.ports import Database, Embedder, Redactor, Transaction
 from neurigraph_pipelines.text.hygiene import clean_text
 from neurigraph_pipelines.views.base import Form
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 if TYPE_CHECKING:
     import numpy as np
@@ -122,7 +123,7 @@ def lock_words(tx: Transaction, user_id: UUID, record_id: UUID) -> LockedWords:
 def replace_words(
     tx: Transaction,
     words: LockedWords,
-    values: RecordWords,
+    values: ValuesByName,
     vector: NDArray[np.float32] | None,
     model: str,
     author: str,
@@ -243,7 +244,7 @@ def _vector_columns(vector: NDArray[np.float32] | None, model: str) -> dict[str,
     }
 
 
-def checked(revision: Revision, redactor: Redactor | None) -> RecordWords:
+def checked(revision: Revision, redactor: Redactor | None) -> ValuesByName:
     """Validate a revision and return the new words.
 
     Raises:
@@ -258,7 +259,7 @@ def checked(revision: Revision, redactor: Redactor | None) -> RecordWords:
             raise InvalidInputError(f"{name}: a text has {len(cleaned):,} characters and the limit is {limit:,}")
         return cleaned if redactor is None else redactor.redact(cleaned)[0]
 
-    values: dict[str, str | list[str]] = {}
+    values: ValuesByName = {}
     for name, text, limit in (
         ("title", revision.title, MAX_TITLE_LENGTH),
         ("summary", revision.summary, MAX_SUMMARY_CHARACTERS),
@@ -273,4 +274,4 @@ def checked(revision: Revision, redactor: Redactor | None) -> RecordWords:
             values[column] = list(dict.fromkeys(cleaned_text(name, word, MAX_KEYWORD_LENGTH) for word in words))
     if not values:
         raise InvalidInputError("there is nothing to change: give a title, a summary or keywords")
-    return cast(RecordWords, values)
+    return values

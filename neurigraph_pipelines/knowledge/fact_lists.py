@@ -37,7 +37,7 @@ class FactFilter(BaseModel, frozen=True):
         default=None, description="Whether a later version or a newer memory replaces it. Default: both."
     )
     status: FactStatus | None = Field(default=None, description="Default: all but `archived`.")
-    tag: list[str] | None = Field(default=None, max_length=20, description="With all of these tags.")
+    tags: list[str] | None = Field(default=None, max_length=20, description="With all of these tags.")
     forgotten: bool = Field(default=False, description="Facts that are hidden until they are erased; the owner's.")
 
 
@@ -95,7 +95,7 @@ def _rows(database: Database, claims: Claims, wanted: FactFilter, **values: Any)
         "fact_ids": None,
         "nodes": None,
         "who": None if wanted.who is None else clean_text(wanted.who, "repair")[0],
-        "tags": [clean_text(tag, "repair")[0] for tag in wanted.tag or ()] or None,
+        "tags": [clean_text(tag, "repair")[0] for tag in wanted.tags or ()] or None,
         "occurred_after": None if after is None else utc(after),
         "occurred_before": None if before is None else utc(before),
         "at": NEWEST[0],

@@ -92,7 +92,7 @@ class QueryFacts(Form):
     max_hops: int | None = Field(
         default=None, ge=1, le=MAX_HOPS, description="Default: 2; 3 for `why`, 6 for `connected`, all for `changed`."
     )
-    traverse_types: list[str] = Field(
+    relations: list[str] = Field(
         default_factory=list,
         max_length=32,
         description="Only these relations. `caused_by` leads to causes, `led_to` to effects, the others both ways.",
@@ -179,14 +179,14 @@ def _relations(asked: QueryFacts) -> tuple[list[str] | None, list[str] | None]:
     """Return the relations that are followed from their start and from their end; None for all."""
     if asked.kind is QueryKind.CHANGED:
         return ["supersedes"], ["supersedes"]
-    if not asked.traverse_types:
+    if not asked.relations:
         return (list(_CAUSES), []) if asked.kind is QueryKind.WHY else (None, None)
-    for relation in asked.traverse_types:
+    for relation in asked.relations:
         require_relation(relation)
     one_way = {*_INVERSES, *_INVERSES.values()}
-    backwards = [_INVERSES[name] for name in asked.traverse_types if name in _INVERSES]
-    both = [name for name in asked.traverse_types if name not in one_way]
-    return [name for name in asked.traverse_types if name not in _INVERSES], backwards + both
+    backwards = [_INVERSES[name] for name in asked.relations if name in _INVERSES]
+    both = [name for name in asked.relations if name not in one_way]
+    return [name for name in asked.relations if name not in _INVERSES], backwards + both
 
 
 def _seeds(context: Context, asked: QueryFacts) -> list[tuple[UUID, float]]:

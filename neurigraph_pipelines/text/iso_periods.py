@@ -27,7 +27,7 @@ def period_of(written: Iterable[str]) -> Period | None:
         end: datetime | None = datetime(last.year, last.month, last.day, tzinfo=UTC) + timedelta(days=1)
     except OverflowError:  # the last day of the calendar
         end = None
-    return Period(words="", start_at=start, end_at=end, certain=False)
+    return Period(words="", starts_at=start, ends_at=end, certain=False)
 
 
 def _days(written: str) -> tuple[date, date] | None:

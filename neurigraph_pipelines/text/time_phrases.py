@@ -107,7 +107,7 @@ def period_around(phrase: EventPhrase, happened_at: datetime) -> Period:
     start, end = (None, day + ONE_DAY) if phrase.relation == "before" else (day, None)
     if phrase.apart is not None:
         start, end = _beside(day, day + ONE_DAY, phrase.relation, phrase.apart)
-    return Period(words=phrase.words, start_at=start, end_at=end, certain=False)
+    return Period(words=phrase.words, starts_at=start, ends_at=end, certain=False)
 
 
 def _apart(match: re.Match[str]) -> tuple[timedelta, timedelta] | None:
@@ -159,7 +159,7 @@ def _in_all_years(reading: _Reading, now: datetime) -> Iterator[Period]:
         except (ValueError, OverflowError):  # such as 31 February, or a year before the calendar
             return
         words = " ".join(bounds.words.split())
-        yield Period(words=words, start_at=start, end_at=end, certain=bounds.certain)
+        yield Period(words=words, starts_at=start, ends_at=end, certain=bounds.certain)
         if not bounds.yearless or None in bounds.days:
             return
 

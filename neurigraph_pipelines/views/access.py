@@ -49,8 +49,8 @@ class Identity(View):
     may_forget: bool
     top_node_id: UUID | None = Field(description="The topmost node that the caller sees; null if there is none.")
     top_node_path: str | None
-    nodes: int = Field(description="Number of nodes that the caller sees.")
-    records: int
+    node_count: int = Field(description="Number of nodes that the caller sees.")
+    record_count: int
     version: str = Field(description="Of the installation.")
 
 
@@ -145,7 +145,7 @@ class GrantPreview(View):
 
     node_id: UUID
     node_path: str
-    records: int
+    record_count: int
     compared: int = Field(description="The newest memories, at most 5,000, among which foreign ones are looked for.")
     first_at: datetime | None
     last_at: datetime | None

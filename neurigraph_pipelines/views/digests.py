@@ -23,8 +23,8 @@ class Digest(View):
     covers: Literal["all", "shared"] = Field(description="`shared`: no private memory is in it.")
     title: str
     text: str
-    records: int = Field(description="Memories of the window when it was made.")
-    facts: int = Field(description="Facts of them.")
+    record_count: int = Field(description="Memories of the window when it was made.")
+    fact_count: int = Field(description="Facts of them.")
     made_by: str = Field(description="The language model that put it into words.")
     made_at: datetime
     derived_from: list[UUID] = Field(description="The memories that it is made of.")

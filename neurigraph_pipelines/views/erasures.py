@@ -27,11 +27,11 @@ class ErasurePreview(View):
     subject_kind: SubjectKind
     subject_id: UUID
     nodes: list[str] = Field(description="Paths of the nodes that would be erased, parents first.")
-    records: int
-    deltas: int
-    files: int
+    record_count: int
+    delta_count: int
+    file_count: int
     object_bytes: int
-    sources: int = Field(description="Conversations, events and uploads that would be erased completely.")
+    source_count: int = Field(description="Conversations, events and uploads that would be erased completely.")
     shared_sources: int = Field(
         description="Conversations, events and uploads of which other records or unstored parts remain."
     )

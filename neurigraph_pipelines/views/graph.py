@@ -70,7 +70,7 @@ class Centroid(View):
     """A theme of a node's memories."""
 
     share: float
-    records: int
+    record_count: int
     record_id: UUID = Field(description="The memory nearest to it.")
     descriptors: list[str] = Field(description="Entities and topics that set these memories apart.")
 
@@ -92,7 +92,7 @@ class Profile(View):
     The owner's is made of all current memories, everybody else's of shared ones.
     """
 
-    records: int
+    record_count: int
     sampled: int = Field(description="Memories that the profile is made of: of a large node, a sample.")
     embedded: int = Field(description="The sampled memories with vectors.")
     descriptors: list[Descriptor]
@@ -182,7 +182,7 @@ class GraphChange(View, json_schema_serialization_defaults_required=True):
         description="The node that was changed, or that the records moved to; null if a dry run would create it."
     )
     node_path: str = Field(description="New path of that node.")
-    records: int = Field(default_factory=int, description="Number of records that moved to another node.")
+    record_count: int = Field(default_factory=int, description="Number of records that moved to another node.")
     nodes_moved: int = Field(default_factory=int, description="Number of nodes with a new path, nodes below included.")
     nodes_removed: int = Field(default_factory=int, description="Number of nodes that were merged into others.")
     grants_ended: int = Field(

@@ -30,7 +30,7 @@ class OfferedNode(View):
     node_id: UUID
     name: Annotated[Text, Field(min_length=1, max_length=120)]
     kind: ConceptKind
-    records: Annotated[Count, Field(description="Number of its current records that the peer may read.")]
+    record_count: Annotated[Count, Field(description="Number of its current records that the peer may read.")]
     digest: str = Field(
         pattern="^[0-9a-f]{32}$", description="MD5 of `id:version` of these records, by id, with commas between them."
     )
@@ -56,7 +56,7 @@ class OfferedPart(View):
     """The records whose ids begin alike."""
 
     prefix: str = Field(pattern="^[0-9a-f]{1,8}$")
-    records: Count
+    record_count: Count
     digest: str
 
 

@@ -22,7 +22,7 @@ class Organization(View):
     metadata: UserJson = Field(description="Texts, numbers and booleans by name.")
     created_at: datetime
     role: MemberRole = Field(description="The caller's.")
-    members: int = Field(description="How many there are.")
+    member_count: int = Field(description="How many there are.")
 
 
 class OrganizationWithKey(Organization):

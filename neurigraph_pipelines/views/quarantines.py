@@ -41,8 +41,8 @@ class Quarantine(Conditions):
     created_at: datetime
     released_by: str | None
     released_at: datetime | None = Field(description="Null while it is in force.")
-    records: int = Field(description="Records that it holds now.")
-    revisions: int = Field(description="Changes of other records that it hides now.")
+    record_count: int = Field(description="Records that it holds now.")
+    revision_count: int = Field(description="Changes of other records that it hides now.")
 
 
 class Quarantines(View):
@@ -55,12 +55,12 @@ class Quarantines(View):
 class QuarantinePreview(View):
     """The memories that a quarantine would hide."""
 
-    records: int
-    messages: int = Field(description="The messages of these records that meet the conditions.")
-    nodes: int
+    record_count: int
+    message_count: int = Field(description="The messages of these records that meet the conditions.")
+    node_count: int
     hidden_already: int = Field(description="How many of the records another quarantine holds.")
     record_ids: list[UUID]
-    revisions: int = Field(description="Changes of records that it would hide: words, supersessions and moves.")
+    revision_count: int = Field(description="Changes of records that it would hide: words, supersessions and moves.")
     revised_record_ids: list[UUID] = Field(description="Records that would be shown without these changes.")
 
 

@@ -38,13 +38,6 @@ class Record(View):
     expiry_reason: str | None = EXPIRY_REASON
 
 
-class Records(View):
-    """A page of records, newest first."""
-
-    records: list[Record]
-    next_cursor: str | None = NEXT_CURSOR
-
-
 class ListedRecord(Record):
     """A record of a list, with its node and source."""
 
@@ -58,7 +51,7 @@ class ListedRecord(Record):
 
 
 class ListedRecords(View):
-    """A page of records, the last stored first."""
+    """A page of records, newest first."""
 
     records: list[ListedRecord]
     next_cursor: str | None = NEXT_CURSOR

@@ -63,7 +63,7 @@ class Purge(View):
     """The memories of the archive that were forgotten, or would be."""
 
     dry_run: bool
-    records: int = Field(description="Memories that have been in the archive for as long.")
+    record_count: int = Field(description="Memories that have been in the archive for as long.")
     erasure_ids: list[UUID] = Field(description="The receipts: `GET /v1/erasures/{erasure_id}`.")
     failed: list[UUID] = Field(description="Memories that stay for now, because others read or write them.")
     left: int = Field(description="Memories that the next request forgets.")

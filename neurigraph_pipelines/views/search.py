@@ -120,8 +120,8 @@ class Period(View):
     """A period that the question names. Memories of things that happened in it score higher."""
 
     words: str
-    start_at: datetime | None
-    end_at: datetime | None = Field(description="The first moment after the period.")
+    starts_at: datetime | None
+    ends_at: datetime | None = Field(description="The first moment after the period.")
     certain: bool = Field(description="False if the words allow several readings and this is the likeliest.")
 
 

@@ -113,7 +113,7 @@ class Imported(View):
     """The counts of an imported export of conversations."""
 
     format: str = Field(description="Such as `chatgpt`, `mail` or `slack`.")
-    conversations: int = Field(description="All in the file; `GET /v1/conversations?upload_id=` lists them.")
+    conversation_count: int = Field(description="All in the file; `GET /v1/conversations?upload_id=` lists them.")
     conversations_added: int = Field(description="The new ones among them.")
     messages_added: int
     messages_known: int = Field(description="Messages that were there already.")

@@ -23,7 +23,7 @@ class Space(View):
     container_tag: str
     entity_context: str | None = Field(description="A text that tells language models about its sources.")
     created_at: datetime
-    sources: int = Field(description="How many of its sources the caller sees.")
+    source_count: int = Field(description="How many of its sources the caller sees.")
     metadata: UserJson = Field(description="Texts, numbers and booleans by name.")
 
 

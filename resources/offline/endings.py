@@ -45,8 +45,8 @@ def stated_endings(prose: Prose, speakers: Mapping[str, str], owner: str | None)
             same = before is not None and before.message == sentence.message
             me = speaker_of(message, speakers, owner)
             period = period_of(resolve_dates(sentence.text, message.occurred_at, sentence.language))
-            is_past = period is not None and period.start_at is not None and period.start_at <= message.occurred_at
-            until = period.start_at if period is not None and is_past else message.occurred_at
+            is_past = period is not None and period.starts_at is not None and period.starts_at <= message.occurred_at
+            until = period.starts_at if period is not None and is_past else message.occurred_at
             for one in _read(sentence.text, me, before.text if before is not None and same else ""):
                 found[one if one.denied else one.ended_at(until or message.occurred_at)] = None
         before = sentence

@@ -377,9 +377,9 @@ def _impact(read: FactForm) -> Impact:
 
 def _end_of_plan(kind: FactKind, occurred: Period | None) -> datetime | None:
     """Return a day after the time of a plan or a promise."""
-    if kind not in (FactKind.PLAN, FactKind.COMMITMENT) or occurred is None or occurred.end_at is None:
+    if kind not in (FactKind.PLAN, FactKind.COMMITMENT) or occurred is None or occurred.ends_at is None:
         return None
-    return occurred.end_at + timedelta(days=1)
+    return occurred.ends_at + timedelta(days=1)
 
 
 def stated_before_asking(text: str) -> str | None:

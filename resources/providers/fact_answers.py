@@ -113,7 +113,7 @@ def in_order(windows: Iterable[Iterable[ReadFact]]) -> list[ReadFact]:
 def _fact(answer: FactAnswer, statement: str, author: str | None) -> ReadFact:
     kind, occurred = FactKind(answer.kind), period_of([answer.occurred.strip()])
     parts = [_text(part, MAX_PART) for part in (answer.subject, answer.predicate, answer.object)]
-    end = occurred.end_at if occurred and kind in (FactKind.PLAN, FactKind.COMMITMENT) else None
+    end = occurred.ends_at if occurred and kind in (FactKind.PLAN, FactKind.COMMITMENT) else None
     return ReadFact(
         statement=statement,
         first_message=answer.first_message,

@@ -36,12 +36,13 @@ $$;
 
 -- The newest records of a graph that the caller sees and that meet all given conditions. record_index answers all
 -- conditions, so only the nodes of the records in the page are read. The rights of the caller are computed once here,
--- and not again by the policies of each node.
+-- and not again by the policies of each node. A plan for the order that is asked for can use an index.
 CREATE OR REPLACE FUNCTION neurigraph.list_records(
     graph uuid, nodes uuid [], of_source uuid, created_from timestamptz, created_until timestamptz,
     inside jsonb, at timestamptz, last_id uuid, most integer
 ) RETURNS SETOF jsonb
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     asking jsonb := neurigraph.claims();
     -- Null means all nodes, and all records that are not in quarantine.
@@ -52,6 +53,7 @@ DECLARE
     of_nodes uuid [];
     shown jsonb [];
     found jsonb [] := '{}';
+    by_event boolean := inside ->> 'order' = 'occurred_at';
     of_type text := inside ->> 'content_type';
     is_superseded boolean := inside ->> 'superseded';
     occurred_from timestamptz := inside ->> 'occurred_after';
@@ -68,7 +70,7 @@ BEGIN
                     i.node_id = ANY(visible) AND i.source_id NOT IN (SELECT unnest(hidden))
                 )
             )
-            AND (i.created_at, i.record_id) < (at, last_id)
+            AND (CASE WHEN by_event THEN i.occurred_at ELSE i.created_at END, i.record_id) < (at, last_id)
             AND i.created_at >= created_from AND i.created_at < created_until
             AND (nodes IS NULL OR i.node_id = ANY(nodes))
             AND (of_source IS NULL OR i.source_id = of_source)
@@ -78,7 +80,7 @@ BEGIN
             AND (occurred_until IS NULL OR i.occurred_at < occurred_until)
             AND (of_entity IS NULL OR of_entity = ANY(i.entity_keys))
             AND (of_topic IS NULL OR of_topic = ANY(i.topic_keys))
-        ORDER BY i.created_at DESC, i.record_id DESC
+        ORDER BY CASE WHEN by_event THEN i.occurred_at ELSE i.created_at END DESC, i.record_id DESC
         LIMIT most
     ) AS n;
     FOR node IN
@@ -129,35 +131,6 @@ BEGIN
 END
 $$;
 
--- A page of the records of a node before a position, the latest first. Runs with the caller's rights.
-CREATE OR REPLACE FUNCTION neurigraph.records_of_node(
-    schema_name name, at timestamptz, last_id uuid, most integer
-) RETURNS SETOF jsonb
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    RETURN QUERY EXECUTE format(
-        $page$
-        WITH page AS MATERIALIZED (
-            SELECT r.* FROM %1$I.metadata_records AS r
-            WHERE (r.occurred_at, r.record_id) < ($1, $2)
-            ORDER BY r.occurred_at DESC, r.record_id DESC
-            LIMIT $3
-        )
-
-        SELECT jsonb_build_object(
-            %2$s, 'tier', coalesce(t.tier, 'long'), 'expires_at', t.expires_at, 'expiry_reason', t.expiry_reason
-        )
-        FROM page AS r
-        LEFT JOIN %1$I.file_manifest AS f ON r.record_id = f.record_id AND r.file_pointer = f.storage_path
-        LEFT JOIN neurigraph.retention_of(ARRAY(SELECT p.record_id FROM page AS p)) AS t ON r.record_id = t.record_id
-        ORDER BY r.occurred_at DESC, r.record_id DESC
-        $page$,
-        schema_name,
-        neurigraph.record_fields()
-    ) USING at, last_id, most;
-END
-$$;
-
 -- The titles of records that the caller sees. Runs with the caller's rights.
 CREATE OR REPLACE FUNCTION neurigraph.titles_of(records uuid []) RETURNS TABLE (record_id uuid, title text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -179,8 +152,8 @@ $$;
 
 REVOKE ALL ON FUNCTION neurigraph.progress_of(neurigraph.sources),
 neurigraph.list_records(uuid, uuid [], uuid, timestamptz, timestamptz, jsonb, timestamptz, uuid, integer),
-neurigraph.records_of_node(name, timestamptz, uuid, integer), neurigraph.titles_of(uuid []) FROM PUBLIC;
+neurigraph.titles_of(uuid []) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neurigraph.progress_of(neurigraph.sources) TO neurigraph_agent, neurigraph_pipeline;
 GRANT EXECUTE ON FUNCTION
 neurigraph.list_records(uuid, uuid [], uuid, timestamptz, timestamptz, jsonb, timestamptz, uuid, integer),
-neurigraph.records_of_node(name, timestamptz, uuid, integer), neurigraph.titles_of(uuid []) TO neurigraph_agent;
+neurigraph.titles_of(uuid []) TO neurigraph_agent;

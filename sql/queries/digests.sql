@@ -188,8 +188,8 @@ SELECT
     d.covers,
     d.title,
     d.text,
-    d.records,
-    d.facts,
+    d.records AS record_count,
+    d.facts AS fact_count,
     d.made_by,
     d.made_at,
     (

@@ -26,14 +26,14 @@ sources AS (
 )
 
 SELECT
-    (SELECT count(*) FROM records) AS records,
+    (SELECT count(*) FROM records) AS record_count,
     (
         SELECT count(*) FROM neurigraph.delta_log AS d INNER JOIN records AS r ON d.record_id = r.record_id
-    ) AS deltas,
+    ) AS delta_count,
     CASE
         WHEN %(is_user)s THEN (SELECT count(*) FROM neurigraph.sources AS s WHERE s.user_id = %(user_id)s)
         ELSE (SELECT count(*) FROM sources AS s WHERE NOT s.is_shared)
-    END AS sources,
+    END AS source_count,
     (SELECT count(*) FROM sources AS s WHERE s.is_shared) AS shared_sources,
     (
         SELECT count(*) FROM neurigraph.waiting_messages(

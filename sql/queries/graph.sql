@@ -284,10 +284,6 @@ FROM neurigraph.graph_index AS g
 WHERE g.parent_node_id = %(node_id)s
 ORDER BY g.node_name;
 
--- name: records_of_node
-SELECT r.found
-FROM neurigraph.records_of_node(%(schema_name)s, %(at)s::timestamptz, %(id)s::uuid, %(limit)s) AS r (found);
-
 -- name: lock_shells
 -- Lock the rows of nodes, in order, until the commit ends, so that commits to one node take turns.
 SELECT

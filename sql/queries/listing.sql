@@ -23,7 +23,9 @@ SELECT
     u.size_bytes,
     encode(u.sha256, 'hex') AS sha256,
     u.file_id,
-    CASE WHEN u.imported -> 'format' IS NOT NULL THEN u.imported END AS imported,
+    CASE WHEN u.imported -> 'format' IS NOT NULL THEN
+        u.imported || jsonb_build_object('conversation_count', u.imported -> 'conversations')
+    END AS imported,
     coalesce(u.imported -> 'notes', '[]') AS notes,
     p.state,
     f.failure_id,

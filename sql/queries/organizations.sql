@@ -48,7 +48,15 @@ SELECT
 FROM locked AS l;
 
 -- name: list_organizations
-SELECT o.* FROM neurigraph.list_organizations() AS o
+SELECT
+    o.organization_id,
+    o.slug,
+    o.name,
+    o.metadata,
+    o.created_at,
+    o.role,
+    o.members AS member_count
+FROM neurigraph.list_organizations() AS o
 WHERE %(organization_id)s::uuid IS NULL OR o.organization_id = %(organization_id)s;
 
 -- name: list_members

@@ -25,12 +25,12 @@ SELECT
     g.node_name AS name,
     g.concept_kind AS kind,
     g.schema_name,
-    c.records,
+    c.record_count,
     c.ids_digest
 FROM neurigraph.graph_index AS g
 CROSS JOIN LATERAL (
     SELECT
-        count(*) AS records,
+        count(*) AS record_count,
         md5(coalesce(string_agg(i.record_id::text, ',' ORDER BY i.record_id), '')) AS ids_digest
     FROM neurigraph.record_index AS i
     WHERE i.node_id = g.node_id AND i.superseded IS NOT TRUE
@@ -47,7 +47,7 @@ WHERE g.node_id = %(node_id)s;
 -- name: digest
 -- Return a digest of the ids and versions of a node's current records.
 SELECT
-    count(*) AS records,
+    count(*) AS record_count,
     md5(coalesce(string_agg(v.record_id || ':' || v.version, ',' ORDER BY v.record_id), '')) AS digest
 FROM ({versions}) AS v;
 
@@ -55,7 +55,7 @@ FROM ({versions}) AS v;
 -- Return digests of the ids and versions of a node's current records, for each next digit of the ids.
 SELECT
     left(v.record_id::text, %(digits)s) AS prefix,
-    count(*) AS records,
+    count(*) AS record_count,
     md5(string_agg(v.record_id || ':' || v.version, ',' ORDER BY v.record_id)) AS digest
 FROM ({versions}) AS v
 GROUP BY left(v.record_id::text, %(digits)s)

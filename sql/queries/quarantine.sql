@@ -325,11 +325,11 @@ SELECT
     q.released_at,
     (
         SELECT count(*) FROM neurigraph.quarantined_records AS r WHERE r.quarantine_id = q.quarantine_id
-    ) AS records,
+    ) AS record_count,
     (
         SELECT count(*) FROM neurigraph.quarantined_deltas AS d
         WHERE d.quarantine_id = q.quarantine_id AND NOT d.reverts
-    ) AS revisions
+    ) AS revision_count
 FROM neurigraph.quarantines AS q
 WHERE q.user_id = %(user_id)s
     AND (%(quarantine_id)s::uuid IS NULL OR q.quarantine_id = %(quarantine_id)s)

@@ -28,7 +28,7 @@ SELECT
     coalesce(p.metadata, jsonb_build_object()) AS metadata,
     p.entity_context,
     p.created_at,
-    (SELECT count(*) FROM neurigraph.source_spaces AS m WHERE m.space_id = p.space_id) AS sources
+    (SELECT count(*) FROM neurigraph.source_spaces AS m WHERE m.space_id = p.space_id) AS source_count
 FROM neurigraph.spaces AS p
 WHERE (%(space_id)s::uuid IS NULL OR p.space_id = %(space_id)s)
     AND (%(container_tag)s::text IS NULL OR p.container_tag = %(container_tag)s)

@@ -64,7 +64,7 @@ def test_names_and_titles_stay_text(shared_installation: Installation, bob: Clai
         {"id": 1, "type": "message", "date": "2024-05-20T12:00:00", "from": marked, "text": "The keel \ud800 of oak."}
     ]}  # fmt: skip
     state = sent(shared_installation, bob, "../../etc/result.json", json.dumps(chat).encode())
-    assert (state["state"], state["file_name"], state["imported"]["conversations"]) == ("stored", "result.json", 1)
+    assert (state["state"], state["file_name"], state["imported"]["conversation_count"]) == ("stored", "result.json", 1)
     kept = rows(shared_installation, "SELECT messages.author, title FROM neurigraph.messages JOIN neurigraph.sources "
                 "USING (source_id) WHERE sources.user_id = %s", bob.user_id)  # fmt: skip
     assert len(kept) == 1

@@ -109,7 +109,7 @@ def test_token_acts_for_its_user(client: httpx.Client, graph: SharedGraph, issue
     me = found(call_over_http(address, issuer.sign(token_claims(graph.owner.user_id)), "who_am_i"))
     assert (me["role"], me["user_id"]) == ("user", str(graph.owner.user_id))
     nobody = found(call_over_http(address, issuer.sign(token_claims(uuid4())), "who_am_i"))
-    assert (nobody["nodes"], nobody["top_node_id"]) == (0, None)
+    assert (nobody["node_count"], nobody["top_node_id"]) == (0, None)
 
 
 def test_key_set_that_is_away_is_no_refusal(client: httpx.Client, graph: SharedGraph, issuer: TokenIssuer) -> None:

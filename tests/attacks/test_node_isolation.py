@@ -188,7 +188,7 @@ def test_answers_hide_denied_nodes(client: httpx.Client, graph: CallerGraph, ask
             answers.append(client.post("/v1/search", json=body, headers=headers))
         answers.append(client.post("/v1/ask", json={"query": query}, headers=headers))
     for path in opened:
-        for operation in ("GET /v1/nodes/{node}", "GET /v1/nodes/{node}/state", "GET /v1/nodes/{node}/records"):
+        for operation in ("GET /v1/nodes/{node}", "GET /v1/nodes/{node}/state", "GET /v1/records?node_id={node}"):
             answers.append(call(client, graph, asker, operation, graph.nodes[path]))
     everything = "".join(answer.text for answer in answers if answer.status_code == 200)
     for path, ids in hidden.items():
@@ -203,7 +203,7 @@ def test_answers_hide_denied_nodes(client: httpx.Client, graph: CallerGraph, ask
 
 
 WAYS = (
-    "shell", "records", "node state", "file state", "touch", "compress", "open", "open a message", "file of a record",
+    "shell", "node state", "file state", "touch", "compress", "open", "open a message", "file of a record",
     "record", "history", "search", "revise", "supersede", "rename", "merge", "merge own", "move", "move own", "forget",
     "provision", "grant",
 )  # fmt: skip
@@ -218,7 +218,6 @@ def ways(here: Installation, claims: Claims, ids: Ids, own: Ids) -> dict[str, Ca
 
     return {
         "shell": lambda: asked(navigation.shell, ids.node),
-        "records": lambda: asked(navigation.records, ids.node),
         "node state": lambda: control.node_state(database, claims, ids.node),
         "file state": lambda: control.file_state(database, claims, ids.file),
         "touch": lambda: control.touch(here.acting_for(claims), ids.file),

@@ -99,7 +99,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "post /v1/keys": {"label": "by hand"},
     "put /v1/nodes/{node_id}/standard": {"write": "approve", "approver": "human"},
     "post /v1/actions": {"kind": "delete", "record_id": "{record_id}"},
-    "post /v1/actions/{action_id}/votes": {"approve": False},
+    "post /v1/actions/{action_id}/votes": {"approves": False},
     "post /v1/organizations": {"slug": "by-hand-organization", "name": "By hand", "metadata": {"town": "Oslo"}},
     "patch /v1/organizations/{organization_id}": {"name": "Renamed"},
     "patch /v1/organizations/{organization_id}/members/{member_id}": {"role": "admin"},

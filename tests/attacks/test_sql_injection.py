@@ -128,7 +128,7 @@ FIELDS: dict[str, Send] = {
     "words of a fact": lambda client, text: client.post(
         "/v1/facts", json={"statement": text, "tags": [text], "who": [text], "metadata": {text: text}}
     ),
-    "people and tag of facts": lambda client, text: client.get("/v1/facts", params={"who": text, "tag": [text, text]}),
+    "people and tag of facts": lambda client, text: client.get("/v1/facts", params={"who": text, "tags": [text, text]}),
     **{
         f"{name} of a link": field("/v1/links", name, **LINK)
         for name in ("relation", "reason", "from_fact_id", "to_record_id", "valid_from")
@@ -155,7 +155,7 @@ FIELDS: dict[str, Send] = {
     },
     "name of a graph query": field("/v1/facts/query", "query", kind="about"),
     "lists of a graph query": lambda client, text: client.post(
-        "/v1/facts/query", json={"query": "q", "who": [text], "traverse_types": [text]}
+        "/v1/facts/query", json={"query": "q", "who": [text], "relations": [text]}
     ),
     "people of a graph query": lambda client, text: client.post("/v1/facts/query", json={"query": "q", "who": [text]}),
     "question to be answered": field("/v1/ask", "query"),

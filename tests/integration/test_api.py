@@ -63,7 +63,7 @@ def test_conversation_is_stored_and_found(client: httpx.Client, installation: In
     profile = client.get(f"/v1/nodes/{node_id}/profile", headers=bob).json()["profile"]
     assert [centroid["record_id"] for centroid in profile["centroids"]] == [hit["record_id"]]
     assert client.get(f"/v1/nodes/{node_id}", headers=bob).json()["profile"] == profile
-    records = client.get(f"/v1/nodes/{node_id}/records", headers=bob).json()
+    records = client.get("/v1/records", params={"node_id": node_id, "below": False}, headers=bob).json()
     assert [record["record_id"] for record in records["records"]] == [hit["record_id"]]
     assert records["next_cursor"] is None
     tree = client.get("/v1/tree", headers=bob).json()

@@ -100,7 +100,7 @@ def test_persona_writes_by_its_grant(client: httpx.Client, graph: SharedGraph) -
     ingest(plain_context(graph.installation), graph.owner)
     (hit,) = client.post("/v1/search", json={"query": "budget"}, headers=bearer(key)).json()["hits"]
     assert hit["node_path"] == "Finance"
-    assert client.get(f"/v1/nodes/{made.json()['node_id']}/records", headers=bearer(key)).json()["records"]
+    assert client.get("/v1/records", params={"node_id": made.json()["node_id"]}, headers=bearer(key)).json()["records"]
 
 
 def test_read_only_caller_is_refused(client: httpx.Client, graph: SharedGraph) -> None:

@@ -44,7 +44,7 @@ def test_meeting_is_one_memory(client: httpx.Client, here: Installation) -> None
     assert (hit["source_kind"], hit["source_id"], hit["source_external_id"]) == ("event", event_id, "site-1")
     assert hit["occurred_at"] == "2025-03-04T10:00:00Z"
     assert {message["external_id"] for message in found["messages"]} == {"1", "2"}
-    (record,) = client.get(f"/v1/nodes/{hit['node_id']}/records", headers=bob).json()["records"]
+    (record,) = client.get("/v1/records", params={"node_id": hit["node_id"]}, headers=bob).json()["records"]
     assert (record["content_type"], record["trigger_type"]) == ("event", "event_boundary")
     first = client.post(f"/v1/files/{hit['file_id']}/open", params={"message": 1}, headers=bob).json()
     assert first["author"] == "Ilse"

@@ -85,16 +85,19 @@ def test_graph_and_memories(client: httpx.Client, bob: dict[str, str]) -> None:
     assert twice(client, "PATCH", record, {"title": "Trout"}, {**bob, "If-Match": tag})["title"] == "Trout"
     assert_problem(client.patch(record, json={"title": "Eel"}, headers=keyed({**bob, "If-Match": tag})), 412)
     twice(client, "POST", f"{record}/supersede", {"by": None}, bob)
-    assert twice(client, "POST", f"{record}/move", {"node_id": nodes[0]}, bob)["records"] == 1
+    assert twice(client, "POST", f"{record}/move", {"node_id": nodes[0]}, bob)["record_count"] == 1
     part = {"name": "Part", "record_ids": [first["record_id"]]}
     split = twice(client, "POST", f"/v1/nodes/{nodes[0]}/split", part, bob)
     tag = client.get(f"/v1/nodes/{nodes[1]}", headers=bob).headers["etag"]
     twice(client, "PATCH", f"/v1/nodes/{nodes[1]}", {"name": "B2"}, {**bob, "If-Match": tag})
     twice(client, "PATCH", f"/v1/nodes/{nodes[1]}", {"parent_node_id": nodes[2]}, bob)
-    assert twice(client, "POST", f"/v1/nodes/{split['node_id']}/merge", {"into_node_id": nodes[2]}, bob)["records"] == 1
+    assert (
+        twice(client, "POST", f"/v1/nodes/{split['node_id']}/merge", {"into_node_id": nodes[2]}, bob)["record_count"]
+        == 1
+    )
     grant = twice(client, "POST", "/v1/grants", {"third_party": "gmail", "node_id": nodes[2]}, bob)
     twice(client, "DELETE", f"/v1/grants/{grant['grant_id']}", None, bob)
-    assert twice(client, "DELETE", f"/v1/nodes/{nodes[2]}?dry_run=true", None, bob)["records"] == 1
+    assert twice(client, "DELETE", f"/v1/nodes/{nodes[2]}?dry_run=true", None, bob)["record_count"] == 1
     twice(client, "DELETE", f"/v1/nodes/{nodes[2]}", None, bob)
 
 

@@ -178,10 +178,10 @@ def test_problems_name_the_field(client: httpx.Client) -> None:
     problem = assert_problem(client.post(f"/v1/conversations/{opened}/messages", json=body, headers=bob), 422)
     assert {error["pointer"] for error in problem["errors"]} == {"#/messages/1/content", "#/messages/1/a~1b"}
     root = client.get("/v1/tree", headers=bob).json()["node_id"]
-    problem = assert_problem(client.get(f"/v1/nodes/{root}/records", params={"limit": 201}, headers=bob), 422)
+    problem = assert_problem(client.get(f"/v1/nodes/{root}/mentions", params={"limit": 201}, headers=bob), 422)
     assert [error["parameter"] for error in problem["errors"]] == ["limit"]
     assert_problem(client.post(f"/v1/conversations/{uuid4()}/messages", json=body, headers=bob), 404)
-    assert_problem(client.get(f"/v1/nodes/{uuid4()}/records", params={"limit": 201}, headers=bob), 404)
+    assert_problem(client.get(f"/v1/nodes/{uuid4()}/mentions", params={"limit": 201}, headers=bob), 404)
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_conditions_on_moving_and_forgetting_a_record(
 ) -> None:
     path, node_id = f"/v1/records/{record['record_id']}", new_node(client, bob, "Shelf")
     old = {**bob, "If-Match": client.get(path, headers=bob).headers["etag"]}
-    assert client.post(f"{path}/move", json={"node_id": node_id}, headers=old).json()["records"] == 1
+    assert client.post(f"{path}/move", json={"node_id": node_id}, headers=old).json()["record_count"] == 1
     for method, at, body in (
         ("PATCH", path, {"title": "Late"}),
         ("POST", f"{path}/supersede", {"by": None}),

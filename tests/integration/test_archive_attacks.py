@@ -96,7 +96,7 @@ def test_others_learn_nothing_and_change_nothing(graph: SharedGraph) -> None:
     with pytest.raises(NotFoundError):
         archive.archive(context(other), [graph.record_of("Work")[0]], "not mine")
     assert archive.page_of_archive(here.listing(other.owners)).items == []
-    assert purge(context(other), timedelta(), through="tests").records == 0
+    assert purge(context(other), timedelta(), through="tests").record_count == 0
     archive.restore(context(graph), [record_id])
     assert str(record_id) in seen(graph, graph.personas)
 
@@ -202,8 +202,8 @@ def test_restore_and_purge_race_with_search(graph: SharedGraph) -> None:
     here = graph.installation
     record_ids = remember(graph, *(f"#Garden Plum tree number {number}." for number in range(6)))
     archive.archive(context(graph), record_ids, "a race")
-    assert purge(context(graph), timedelta(days=1), through="tests").records == 0, "it is not old enough"
-    assert purge(context(graph), timedelta(), through="tests", dry_run=True).records == len(record_ids)
+    assert purge(context(graph), timedelta(days=1), through="tests").record_count == 0, "it is not old enough"
+    assert purge(context(graph), timedelta(), through="tests", dry_run=True).record_count == len(record_ids)
     restored: list[UUID] = []
     errors: list[BaseException] = []
     ended = threading.Event()

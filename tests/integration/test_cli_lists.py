@@ -59,7 +59,7 @@ def test_lists_filter_and_page(graph: SharedGraph, capsys: pytest.CaptureFixture
         one for one in everything if one["source_id"] == work[0]["source_id"]
     ]
     assert len(listed("memory", "list", "--no-superseded", "--content-type", "conversation", "--topic", "TESTING")) == 5
-    assert listed("memory", "list", "--superseded") == listed("memory", "list", "--occurred-before", "2001-01-01") == []
+    assert listed("memory", "list", "--superseded") == listed("memory", "list", "--before", "2001-01-01") == []
     assert entry.run(["memory", "list", "--user", slug, "--limit", "2"]) == 0
     assert "More: --cursor " in capsys.readouterr().out
     assert entry.run(["node", "list", "--user", slug]) == 0

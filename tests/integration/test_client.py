@@ -151,7 +151,7 @@ def test_same_for_asyncio(base: str, key: str, shared_installation: Installation
             stated = await memory.facts.state("Dave owns a boat.", path="Family/Dave", tags=["boat"])
             await asyncio.to_thread(store, shared_installation)
             await asyncio.to_thread(read_waiting, shared_installation.context)
-            assert [one.fact_id async for one in memory.facts.list(tag="boat")] == [stated.fact_id]
+            assert [one.fact_id async for one in memory.facts.list(tags="boat")] == [stated.fact_id]
             assert (await memory.facts.get(stated.fact_id)).said_in[0].source_id == stated.note_id
             changed = await memory.facts.change(stated.fact_id, tags=["boat", "red"])
             assert isinstance(changed, Fact), "it is the fact, for no words changed"
@@ -171,14 +171,14 @@ def test_same_for_asyncio(base: str, key: str, shared_installation: Installation
             ]
             (away,) = [one async for one in memory.retention.list_archive()]
             assert (away.record_id, away.archived_reason) == (records[0].record_id, "moved away")
-            assert (await memory.retention.purge(0.0)).records == 1
+            assert (await memory.retention.purge(0.0)).record_count == 1
             with pytest.raises(NotFound):
                 await memory.memories.get(records[0].record_id)
             assert (await memory.retention.restore([records[0].record_id])).record_ids == [records[0].record_id]
             assert (await memory.retention.shown(records[0].record_id)).tier == "mid"
             foreseen = await memory.forgetting.forget_fact(stated.fact_id)
             assert isinstance(foreseen, ErasurePreview)
-            assert foreseen.records == 1
+            assert foreseen.record_count == 1
             assert "472" in (await memory.ask("What is the code of door 2?")).answer
             assert "472" in str((await memory.context("The code of door 2")).text)
 

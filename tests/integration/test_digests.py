@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from neurigraph_pipelines.exchange import sharing
-from neurigraph_pipelines.graph.moving import RecordsToMove, move_records, split_node
+from neurigraph_pipelines.graph.moving import Split, move_records, split_node
 from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.ingestion.revision import Revision, revise, supersede
@@ -137,8 +137,8 @@ def _merge(graph: DigestedGraph) -> None:
 
 
 def _split(graph: DigestedGraph) -> None:
-    chosen = RecordsToMove(record_ids=(graph.records[0],))
-    split_node(graph.here.database, graph.claims, graph.node_id, "Bicycles", chosen)
+    chosen = Split(name="Bicycles", record_ids=[graph.records[0]])
+    split_node(graph.here.database, graph.claims, graph.node_id, chosen)
 
 
 CHANGES = [_forget, _hide, _quarantine, _archive, _move, _revise, _supersede, _merge, _split]

@@ -78,11 +78,11 @@ def test_why_follows_causes_and_says_how(graph: Graph) -> None:
     assert words(ask(graph, str(moved), kind=WHY)) == words(answer), "an id is no question"
     # A search begins at what is found; effects are asked for by their name.
     assert words(ask(graph, "Porto", kind=WHY))[:1] == ["The office was too small."]
-    effects = ask(graph, fact_id=moved, traverse_types=("led_to",))
+    effects = ask(graph, fact_id=moved, relations=("led_to",))
     assert [one.path_description for one in effects.related] == [
         "“We moved to Porto” (2026-05-10) led to “Everybody is happy” (2026-05-21)."
     ]
-    assert words(ask(graph, fact_id=small, traverse_types=("caused_by",))) == []
+    assert words(ask(graph, fact_id=small, relations=("caused_by",))) == []
 
 
 def test_an_answer_to_why_names_the_cause_of_another_memory(graph: Graph) -> None:
@@ -216,7 +216,7 @@ def test_links_of_memories_nodes_and_sources(graph: Graph) -> None:
     assert sorted(words(answer)) == ["Ana chose the colour.", "We want a bridge."], "what the memory states"
     assert [one.kind for one in answer.related[0].path] == ["fact", "record", "fact"]
     assert "was caused by a memory in Plan (" in answer.related[0].path_description
-    by_node = ask(graph, fact_id=built, traverse_types=("decided_by",))
+    by_node = ask(graph, fact_id=built, relations=("decided_by",))
     (related,) = by_node.related
     assert related.path_description.endswith(
         f"was decided by Plan, which decided “Ana chose the colour” ({related.fact.said_at:%Y-%m-%d})."
@@ -242,7 +242,7 @@ def test_verdicts_are_links(graph: Graph) -> None:
     }
     assert {one.links[0].link_id for one in answer.related} == {None}
     assert words(ask(graph, fact_id=claim, min_strength=0.95)) == []
-    assert len(ask(graph, fact_id=ground, traverse_types=("depends_on",)).related) == 1
+    assert len(ask(graph, fact_id=ground, relations=("depends_on",)).related) == 1
 
 
 def test_filters_and_moments(graph: Graph) -> None:
@@ -344,7 +344,7 @@ def test_by_an_agent(graph: Graph) -> None:
         {"query": "x", "max_nodes": 201},
         {"query": "x", "min_strength": 1.5},
         {"query": "x", "who": ("a",) * 21},
-        {"query": "x", "traverse_types": ("talks with",)},
+        {"query": "x", "relations": ("talks with",)},
     ],
 )
 def test_wrong_queries_are_refused(graph: Graph, values: dict[str, Any]) -> None:

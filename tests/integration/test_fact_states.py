@@ -113,7 +113,7 @@ def test_facts_are_stated_changed_and_taken_back(owner: Facts) -> None:
     first, second, third = three_versions(owner)
     changed = owner.call("PATCH", f"/{third}", json={"pinned": True, "tags": ["new"], "metadata": {"from": "a card"}})
     assert (changed["pinned"], changed["tags"], changed["metadata"]) == (True, ["new"], {"from": "a card"})
-    assert owner.listed(tag="new") == ["Ana works at Lumen."]
+    assert owner.listed(tags="new") == ["Ana works at Lumen."]
     for wrong in ({"metadata": {"deep": {"er": 1}}}, {"metadata": {"long": "x" * 17_000}}, {"subject": "Ana"}, {}):
         assert_problem(owner.client.patch(f"/facts/{third}", json=wrong, headers=owner.headers), 422)
     owner.call("POST", f"/{third}/retract", 204)
@@ -134,7 +134,7 @@ def test_facts_are_stated_changed_and_taken_back(owner: Facts) -> None:
     assert changes[0]["authored_by"] == f"user:{owner.graph.user.user_id}"
 
     preview = owner.call("DELETE", f"/{second}", params={"dry_run": True})
-    assert (preview["subject_kind"], preview["records"]) == ("fact", 1)
+    assert (preview["subject_kind"], preview["record_count"]) == ("fact", 1)
     receipt = owner.call("DELETE", f"/{second}")
     assert (receipt["erased"]["facts"], receipt["erased"]["records"]) == (1, 1)
     assert owner.call("DELETE", f"/{second}") == receipt
@@ -150,7 +150,9 @@ def test_next_version_is_in_the_spaces_of_the_one_before(owner: Facts) -> None:
     space = spaces.add_space(owner.graph.here.acting_for(claims), "boats")
     spaces.add_sources(database, claims, space.space_id, [UUID(stated["note_id"])])
     owner.change(stated["fact_id"], statement="Ana's boat lies in Faro.")
-    shown = {one["statement"]: one["status"] for one in owner.call("GET", "", params={"space": "boats"})["facts"]}
+    shown = {
+        one["statement"]: one["status"] for one in owner.call("GET", "", params={"container_tags": "boats"})["facts"]
+    }
     assert shown == {"Ana's boat lies in Porto.": "superseded", "Ana's boat lies in Faro.": "active"}
 
 

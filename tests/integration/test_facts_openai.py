@@ -44,7 +44,7 @@ def test_facts_of_a_short_talk_take_one_call(provider: ModelProvider, client: Pr
     assert (first.kind, first.stated_as, first.impact) == (FactKind.EVENT, StatedAs.STATEMENT, Impact.LOW)
     assert (first.author, first.who, first.confidence) == ("Caroline", ("Caroline",), 1.0)
     assert first.occurred == Period(
-        words="", start_at=datetime(2023, 5, 7, tzinfo=UTC), end_at=datetime(2023, 5, 8, tzinfo=UTC), certain=False
+        words="", starts_at=datetime(2023, 5, 7, tzinfo=UTC), ends_at=datetime(2023, 5, 8, tzinfo=UTC), certain=False
     )
     assert first.slot == Slot("Caroline", "said", TALK.messages[0].content[:200].strip())
     assert all(Said(TALK.messages).grounds(fact) for fact in found)

@@ -87,7 +87,7 @@ def test_record_is_erased_without_its_neighbour(installation: Installation) -> N
     assert traces(here, gone) == []
     assert traces(here, stays) != []
     assert receipt.finished_at is not None
-    assert (expected.records, expected.files, expected.deltas, expected.sources) == (1, 1, 2, 1)
+    assert (expected.record_count, expected.file_count, expected.delta_count, expected.source_count) == (1, 1, 2, 1)
     found = {name: receipt.erased[name] for name in ("records", "files", "deltas", "sources", "object_bytes")}
     assert found == {name: getattr(expected, name) for name in found}
     assert (receipt.erased["messages"], receipt.erased["candidates"]) == (2, 1)
@@ -153,10 +153,16 @@ def test_fact_is_erased_without_its_record(installation: Installation) -> None:
     fact_id = plant_fact(installation, record_id)
     expected = planned(installation, claims, FACT, fact_id)
     assert (expected.subject_kind, expected.subject_id, expected.nodes) == (SubjectKind.FACT, fact_id, [])
-    assert (expected.records, expected.deltas, expected.files, expected.sources, expected.shared_sources) == (0,) * 5
+    assert (
+        expected.record_count,
+        expected.delta_count,
+        expected.file_count,
+        expected.source_count,
+        expected.shared_sources,
+    ) == (0,) * 5
     receipt = erase(installation, claims, FACT, fact_id)
     assert (receipt.erased["facts"], receipt.erased.get("records", 0)) == (1, 0)
-    assert planned(installation, claims, RECORD, record_id).records == 1
+    assert planned(installation, claims, RECORD, record_id).record_count == 1
 
 
 def test_record_in_quarantine_is_erased(installation: Installation) -> None:
@@ -166,7 +172,7 @@ def test_record_in_quarantine_is_erased(installation: Installation) -> None:
     before = planned(installation, claims, RECORD, record_id)
     everything = QuarantineRule(received_until=datetime.now(UTC) + timedelta(days=1))
     held = holding.quarantine(installation.acting_for(claims), everything, "Poison.")
-    assert held.records == 1
+    assert held.record_count == 1
     assert planned(installation, claims, RECORD, record_id) == before
     assert erase(installation, claims, RECORD, record_id).erased["records"] == 1
     with pytest.raises(NotFoundError):
@@ -198,7 +204,7 @@ def test_node_is_erased_with_subtree(installation: Installation) -> None:
     receipt = erase(here, claims, NODE, top)
 
     assert expected.nodes == [f"alice/Family/{gone}", f"alice/Family/{gone}/Letters"]
-    assert (expected.records, expected.sources, expected.shared_sources) == (2, 1, 1)
+    assert (expected.record_count, expected.source_count, expected.shared_sources) == (2, 1, 1)
     assert {name: receipt.erased[name] for name in ("nodes", "records", "sources", "candidates")} == {
         "nodes": 2,
         "records": 2,
@@ -261,10 +267,10 @@ def test_erased_user_leaves_a_receipt(installation: Installation, crowded: tuple
     receipt = erase(here, claims, USER, user.user_id)
 
     assert {word: traces(here, word) for word in words} == {word: [] for word in words}
-    assert (receipt.erased["nodes"], receipt.erased["records"]) == (len(expected.nodes), expected.records)
+    assert (receipt.erased["nodes"], receipt.erased["records"]) == (len(expected.nodes), expected.record_count)
     assert receipt.erased["users"] == receipt.erased["failures"] == receipt.erased["dropped_files"] == 1
     assert receipt.erased["uploads"] == 2
-    assert receipt.erased["sources"] == expected.sources == 6
+    assert receipt.erased["sources"] == expected.source_count == 6
     assert receipt.kept == {"sources": [], "originals": []}
     assert tables_with(here, user.user_id) == ["erased_objects", "erasures"]
     assert shells(here, bob) == before

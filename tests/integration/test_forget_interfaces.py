@@ -43,7 +43,7 @@ def test_forget_by_cli(settings: Settings, installation: Installation) -> None:
 
     plan = said("forget", "family", "--user", "alice", "--dry-run")
     assert plan["nodes"] == ["alice/Family", "alice/Family/Dave"]
-    assert plan["records"] == 2
+    assert plan["record_count"] == 2
     assert said("forget", str(record_id)[:8], "--user", "alice", "--dry-run")["subject_id"] == str(record_id)
     assert said("forget", str(record_id), "--user", "alice", code=2)["error"] == "InvalidInputError", "nobody said yes"
     assert len(rows(installation, "SELECT FROM neurigraph.record_index")) == 2
@@ -92,7 +92,7 @@ def test_forget_over_http(installation: Installation, client: httpx.Client) -> N
     assert client.delete(paths[0]).status_code == 401
 
     plan = client.delete(paths[1], headers=key, params={"dry_run": True}).json()
-    assert (plan["nodes"], plan["records"]) == (["alice/Family", "alice/Family/Dave"], 2)
+    assert (plan["nodes"], plan["record_count"]) == (["alice/Family", "alice/Family/Dave"], 2)
     assert len(rows(installation, "SELECT FROM neurigraph.record_index")) == 2
 
     receipt = client.delete(paths[0], headers=key).json()

@@ -92,7 +92,7 @@ def test_proposals_of_one_chain_are_approved_at_once_over_http(people: People, c
     asked = waiting(people)
     with ThreadPoolExecutor(6) as pool:
         answers = list(
-            pool.map(lambda one: client.post(f"/actions/{one}/votes", json={"approve": True}), [*asked, *asked])
+            pool.map(lambda one: client.post(f"/actions/{one}/votes", json={"approves": True}), [*asked, *asked])
         )
     assert {answer.status_code for answer in answers} == {200}
     assert_one_chain(people, *told)
@@ -102,7 +102,7 @@ def test_what_changed_meanwhile_is_a_conflict_without_a_condition(people: People
     porto, _ = tell(people, "Porto", "Lisbon")
     (asked,) = waiting(people)
     retract(people.context.acting_for(people.claims), porto)
-    answer = client.post(f"/actions/{asked}/votes", json={"approve": True})
+    answer = client.post(f"/actions/{asked}/votes", json={"approves": True})
     assert_problem(answer, 409)
     assert "decide about it as it is now" in answer.json()["detail"]
 

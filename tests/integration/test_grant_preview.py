@@ -57,7 +57,7 @@ def test_foreign_memory_is_named(here: Installation, bob: tuple[User, Claims]) -
     file_in(here, bob, "Hobbies/Chess", "Bishops are worth three pawns.")
     file_in(here, bob, "Hobbies", HIDDEN, privacy=Privacy.PRIVATE)
     found = preview(here, bob, "Hobbies")
-    assert (found.node_path, found.records, len(found.newest)) == (f"{bob[0].slug}/Hobbies", 7, 7)
+    assert (found.node_path, found.record_count, len(found.newest)) == (f"{bob[0].slug}/Hobbies", 7, 7)
     assert [one.occurred_at for one in found.newest] == sorted((one.occurred_at for one in found.newest), reverse=True)
     assert (found.first_at, found.last_at) == (found.newest[-1].occurred_at, found.newest[0].occurred_at)
     assert ["ramipril" in one.title for one in found.foreign_looking] == [True]
@@ -102,7 +102,7 @@ def test_node_below_another_is_compared_by_its_own_memories(here: Installation, 
     file_in(here, bob, "Health", f"{TABLETS} Again.", f"{TABLETS} Still.")
     file_in(here, bob, "Health/Rod", *FISHING)
     assert not preview(here, bob, "Health/Rod").foreign_looking
-    assert preview(here, bob, "Health").records == 2
+    assert preview(here, bob, "Health").record_count == 2
 
 
 def test_few_or_similar_memories_are_not_foreign(here: Installation, bob: tuple[User, Claims]) -> None:
@@ -110,21 +110,21 @@ def test_few_or_similar_memories_are_not_foreign(here: Installation, bob: tuple[
     file_in(here, bob, "Few", *FISHING[:2], TABLETS)
     file_in(here, bob, "Same", *(f"{TABLETS} {'!' * times}" for times in range(5)))
     counts = {path: preview(here, bob, path) for path in ("River", "Few", "Same")}
-    assert {path: found.records for path, found in counts.items()} == {"River": 6, "Few": 3, "Same": 5}
+    assert {path: found.record_count for path, found in counts.items()} == {"River": 6, "Few": 3, "Same": 5}
     assert [found.foreign_looking for found in counts.values()] == [[], [], []]
 
 
 def test_empty_and_large_nodes(here: Installation, bob: tuple[User, Claims], monkeypatch: pytest.MonkeyPatch) -> None:
     sharing.add_node(here.database, bob[1], bob[0].root_node_id, "Empty")
     found = preview(here, bob, "Empty")
-    assert (found.records, found.compared, found.first_at, found.last_at) == (0, 0, None, None)
+    assert (found.record_count, found.compared, found.first_at, found.last_at) == (0, 0, None, None)
     assert found.newest == found.foreign_looking == []
     file_in(here, bob, "Large", *(f"Trout number {number} of the river." for number in range(MOST_SHOWN + 3)))
     found = preview(here, bob, "Large")
-    assert (found.records, found.compared, len(found.newest)) == (MOST_SHOWN + 3, MOST_SHOWN + 3, MOST_SHOWN)
+    assert (found.record_count, found.compared, len(found.newest)) == (MOST_SHOWN + 3, MOST_SHOWN + 3, MOST_SHOWN)
     monkeypatch.setattr(grant_previews, "MOST_COMPARED", 7)
     found = preview(here, bob, "Large")
-    assert (found.records, found.compared, len(found.newest)) == (MOST_SHOWN + 3, 7, 7)
+    assert (found.record_count, found.compared, len(found.newest)) == (MOST_SHOWN + 3, 7, 7)
 
 
 def test_only_the_owner_looks(here: Installation, bob: tuple[User, Claims], client: httpx.Client) -> None:
@@ -152,7 +152,7 @@ def test_only_the_owner_looks(here: Installation, bob: tuple[User, Claims], clie
         "persona": [403, 403],
         "third party": [403, 403],
     }
-    assert (answers["owner"][0].json()["records"], len(answers["owner"][0].json()["foreign_looking"])) == (7, 1)
+    assert (answers["owner"][0].json()["record_count"], len(answers["owner"][0].json()["foreign_looking"])) == (7, 1)
     with pytest.raises(ForbiddenError):
         preview_grant(here.acting_for(Claims("gmail", "third_party", user.user_id)), node)
     with pytest.raises(NotFoundError):

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from neurigraph_pipelines.graph.history import history, record_at
-from neurigraph_pipelines.graph.moving import RecordsToMove, move_records, split_node
+from neurigraph_pipelines.graph.moving import Split, move_records, split_node
 from neurigraph_pipelines.graph.navigation import shell
 from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
 from neurigraph_pipelines.ingestion.healing import heal_pending
@@ -61,7 +61,7 @@ def test_moved_record_is_found_and_opened(graph: Graph) -> None:
     graph.remember("#Work Numbers of May.")
     before = content_of(graph, first)
     done = move_records(graph.here.database, graph.claims, [first], graph.node("Work"))
-    assert (done.records, done.node_path) == (1, f"{graph.user.slug}/Work")
+    assert (done.record_count, done.node_path) == (1, f"{graph.user.slug}/Work")
     graph.check()
     assert graph.find("walnut")[first] == "Work"
     assert graph.find("boat")[second] == "Family/Dave"
@@ -85,9 +85,9 @@ def test_history_of_moved_record(graph: Graph) -> None:
 def test_move_is_idempotent(graph: Graph) -> None:
     records = graph.remember("#Family/Dave The walnut tree fell.", "#Work Numbers of May.")
     here, work = graph.here, graph.node("Work")
-    assert move_records(here.database, graph.claims, records, work, dry_run=True).records == 1
+    assert move_records(here.database, graph.claims, records, work, dry_run=True).record_count == 1
     assert set(graph.records.values()) == {"Family/Dave", "Work"}
-    assert [move_records(here.database, graph.claims, records, work).records for _ in range(2)] == [1, 0]
+    assert [move_records(here.database, graph.claims, records, work).record_count for _ in range(2)] == [1, 0]
     assert set(graph.records.values()) == {"Work"}
     graph.check()
 
@@ -192,7 +192,6 @@ def test_impossible_changes_are_refused(graph: Graph) -> None:
     here, claims = graph.here, graph.claims
     a, e, deep, root = (graph.node(path) for path in ("A", "A/B/C/D/E", "Work/Deep", ""))
     before = graph.paths
-    keyword = RecordsToMove(keyword="testing")
     forbidden: list[tuple[Callable[[], object], str]] = [
         (lambda: move_node(here.database, claims, a, deep), "layer 7"),
         (lambda: merge_nodes(here.database, claims, a, deep), "layer 6"),
@@ -203,8 +202,8 @@ def test_impossible_changes_are_refused(graph: Graph) -> None:
         (lambda: move_node(here.database, claims, root, a), "root"),
         (lambda: merge_nodes(here.database, claims, root, a), "root"),
         (lambda: rename_node(here.database, claims, root, "me"), "root"),
-        (lambda: split_node(here.database, claims, root, "me", keyword, beside=True), "root"),
-        (lambda: split_node(here.database, claims, e, "F", keyword), "deepest"),
+        (lambda: split_node(here.database, claims, root, Split(name="me", keyword="testing", beside=True)), "root"),
+        (lambda: split_node(here.database, claims, e, Split(name="F", keyword="testing")), "deepest"),
     ]
     for change, why in forbidden:
         refused(ConflictError, change, why=why)
@@ -219,8 +218,8 @@ def test_impossible_changes_are_refused(graph: Graph) -> None:
         lambda: merge_nodes(here.database, claims, a, theirs),
         lambda: merge_nodes(here.database, claims, theirs, a),
         lambda: rename_node(here.database, claims, theirs, "Mine"),
-        lambda: split_node(here.database, claims, theirs, "Mine", keyword),
-        lambda: split_node(here.database, claims, uuid4(), "Mine", keyword),
+        lambda: split_node(here.database, claims, theirs, Split(name="Mine", keyword="testing")),
+        lambda: split_node(here.database, claims, uuid4(), Split(name="Mine", keyword="testing")),
     )
 
 
@@ -235,7 +234,7 @@ def test_merge_moves_everything(graph: Graph) -> None:
     before = [content_of(graph, record) for record in (one, two)]
     edges = graph.edges
     done = merge_nodes(here.database, claims, gone, successor)
-    assert (done.node_id, done.records, done.nodes_removed) == (successor, 1, 1)
+    assert (done.node_id, done.record_count, done.nodes_removed) == (successor, 1, 1)
     graph.check()
     assert gone not in graph.paths
     assert [graph.records[record] for record in (one, two)] == ["Work/David"] * 2
@@ -258,7 +257,7 @@ def test_merge_unites_children_of_one_name(graph: Graph) -> None:
     )
     here = graph.here
     done = merge_nodes(here.database, graph.claims, graph.node("Kin"), graph.node("Family"))
-    assert (done.nodes_removed, done.nodes_moved, done.records) == (3, 2, 1)
+    assert (done.nodes_removed, done.nodes_moved, done.record_count) == (3, 2, 1)
     assert [graph.records[record] for record in (one, two, three)] == [
         "Family/tom/Garden",
         "Family/Jo/Boat",
@@ -293,20 +292,20 @@ def test_split_creates_node(graph: Graph) -> None:
         "#Family Walnut fell on Tuesday.", "#Family The Boat leaks.", "#Family The Cello sings."
     )
     here, claims, family = graph.here, graph.claims, graph.node("Family")
-    done = split_node(here.database, claims, family, "Trees", RecordsToMove(keyword="walnut"), dry_run=True)
-    assert (done.records, done.node_id, done.node_path) == (1, None, f"{graph.user.slug}/Family/Trees")
+    done = split_node(here.database, claims, family, Split(name="Trees", keyword="walnut", dry_run=True))
+    assert (done.record_count, done.node_id, done.node_path) == (1, None, f"{graph.user.slug}/Family/Trees")
     assert "Family/Trees" not in graph.paths.values()
-    split_node(here.database, claims, family, "Trees", RecordsToMove(keyword="walnut"))
-    split_node(here.database, claims, family, "Boats", RecordsToMove([boat]), beside=True)
+    split_node(here.database, claims, family, Split(name="Trees", keyword="walnut"))
+    split_node(here.database, claims, family, Split(name="Boats", record_ids=[boat], beside=True))
     later = START + timedelta(days=365)
     with pytest.raises(InvalidInputError, match="nothing was split off"):
-        split_node(here.database, claims, family, "Later", RecordsToMove(occurred_after=later))
+        split_node(here.database, claims, family, Split(name="Later", occurred_after=later))
     with pytest.raises(InvalidInputError, match="say which"):
-        split_node(here.database, claims, family, "All", RecordsToMove())
+        split_node(here.database, claims, family, Split(name="All"))
     with pytest.raises(NotFoundError):
-        split_node(here.database, claims, family, "Boats", RecordsToMove([boat]))
+        split_node(here.database, claims, family, Split(name="Boats", record_ids=[boat]))
     assert [graph.records[record] for record in (walnut, boat, cello)] == ["Family/Trees", "Boats", "Family"]
-    split_node(here.database, claims, family, "Music", RecordsToMove(occurred_before=later))
+    split_node(here.database, claims, family, Split(name="Music", occurred_before=later))
     assert graph.records[cello] == "Family/Music"
     assert graph.find("walnut")[walnut] == "Family/Trees"
     graph.check()

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from neurigraph_pipelines.graph.moving import RecordsToMove, move_records, split_node
+from neurigraph_pipelines.graph.moving import Split, move_records, split_node
 from neurigraph_pipelines.graph.navigation import tree
 from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
 from neurigraph_pipelines.lifecycle import control, orphans
@@ -66,7 +66,7 @@ def step(graph: Graph, change: str, one: int, other: int, more: int) -> None:
         elif change == "merge":
             merge_nodes(database, claims, node_id, other_id)
         else:
-            split_node(database, claims, node_id, name, RecordsToMove(keyword="testing"), beside=bool(more % 2))
+            split_node(database, claims, node_id, Split(name=name, keyword="testing", beside=bool(more % 2)))
 
 
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -180,7 +180,7 @@ def test_moving_object_is_no_orphan(here: Installation) -> None:
         removed = pool.submit(orphans._remove, here.database, here.objects, key, record)
         wait_until_locked(here, role="neurigraph_pipeline")
         database.go_on.set()
-        assert moved.result(60).records == 1
+        assert moved.result(60).record_count == 1
         assert removed.result(60) is False
     graph.check()
 

@@ -14,7 +14,7 @@ import pytest
 from neurigraph_pipelines.access.authentication import issue_api_key
 from neurigraph_pipelines.exchange.sharing import Subject, add_node, grant
 from neurigraph_pipelines.faces.cli import entry
-from neurigraph_pipelines.graph.moving import RecordsToMove, move_records, split_node
+from neurigraph_pipelines.graph.moving import Split, move_records, split_node
 from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
 from neurigraph_pipelines.model import Claims, GrantType, NodeType, SubjectType
 from neurigraph_pipelines.model.errors import ConflictError, ForbiddenError, NotFoundError
@@ -70,13 +70,13 @@ def test_graph_changes_over_http(client: httpx.Client, graph: Graph) -> None:
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 
-    assert changed("POST", f"/records/{walnut}/move", node_id=str(work), dry_run=True)["records"] == 1
+    assert changed("POST", f"/records/{walnut}/move", node_id=str(work), dry_run=True)["record_count"] == 1
     assert graph.records[walnut] == "Family/Dave"
     assert changed("POST", f"/records/{walnut}/move", node_id=str(work))["node_path"] == f"{slug}/Work"
     assert changed("PATCH", f"/nodes/{work}", name="Office")["node_path"] == f"{slug}/Office"
     assert changed("PATCH", f"/nodes/{dave}", parent_node_id=str(work))["nodes_moved"] == 1
     split = changed("POST", f"/nodes/{work}/split", name="Boats", keyword="boat", beside=True)
-    assert (split["records"], split["node_path"]) == (1, f"{slug}/Boats")
+    assert (split["record_count"], split["node_path"]) == (1, f"{slug}/Boats")
     assert client.get(f"/nodes/{split['node_id']}").json()["record_count"] == 1
     merged = changed("POST", f"/nodes/{split['node_id']}/merge", into_node_id=str(dave))
     assert merged["nodes_removed"] == 1
@@ -148,15 +148,15 @@ def test_merge_opens_nothing_to_a_persona_that_nobody_named(client: httpx.Client
 
 def test_graph_changes_by_cli(ask: Ask, graph: Graph) -> None:
     walnut, boat = graph.remember("#Family/Dave The walnut tree fell.", "#Work The Boat leaks.")
-    assert ask("memory", "move", walnut, boat, "--to", "Work", "--dry-run")["records"] == 1
+    assert ask("memory", "move", walnut, boat, "--to", "Work", "--dry-run")["record_count"] == 1
     assert ask("memory", "move", walnut, boat, "--to", "Work") == ask("memory", "move", walnut, "--to", "Work") | {
-        "records": 1
+        "record_count": 1
     }
     assert ask("node", "edit", "Work", "--name", "Either/Or")["node_path"].endswith("/Either/Or")
     assert ask("node", "edit", "Family/Dave", "--under", "either/or")["nodes_moved"] == 1
-    assert ask("node", "split", "Either/Or", "Boats", "--record", boat, "--beside")["records"] == 1
+    assert ask("node", "split", "Either/Or", "Boats", "--record", boat, "--beside")["record_count"] == 1
     assert ask("node", "merge", "Boats", "--into", "Family", "--dry-run")["nodes_removed"] == 1
-    assert ask("node", "merge", "Boats", "--into", "Family")["records"] == 1
+    assert ask("node", "merge", "Boats", "--into", "Family")["record_count"] == 1
     assert graph.records == {walnut: "Either/Or", boat: "Family"}
     assert ask("node", "merge", "Boats", "--into", "Family", code=3)["error"] == "NotFoundError"
     assert ask("node", "edit", "Family", "--name", "either/or", code=1)["error"] == "ConflictError"
@@ -180,7 +180,7 @@ def test_only_owner_changes_graph(graph: Graph) -> None:
         lambda: rename_node(here.database, persona, dave, "David"),
         lambda: move_node(here.database, persona, dave, work),
         lambda: merge_nodes(here.database, persona, dave, work),
-        lambda: split_node(here.database, persona, dave, "Trees", RecordsToMove([record])),
+        lambda: split_node(here.database, persona, dave, Split(name="Trees", record_ids=[record])),
         lambda: move_records(here.database, persona, [record], work),
     ]
     for change in changes:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from neurigraph_pipelines.graph.moving import RecordsToMove, split_node
+from neurigraph_pipelines.graph.moving import Split, split_node
 from neurigraph_pipelines.graph.naming import display_name
 from neurigraph_pipelines.graph.provisioning import resolve_path
 from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node, rename_node
@@ -54,7 +54,7 @@ def test_invalid_name_is_refused(graph: Graph, name: str) -> None:
     refused(
         InvalidInputError,
         lambda: rename_node(graph.here.database, graph.claims, node_id, name),
-        lambda: split_node(graph.here.database, graph.claims, node_id, name, RecordsToMove(keyword="testing")),
+        lambda: split_node(graph.here.database, graph.claims, node_id, Split(name=name, keyword="testing")),
     )
 
 
@@ -81,9 +81,7 @@ def test_sibling_names_are_unique(graph: Graph) -> None:
     with pytest.raises(ConflictError, match="'Tom'"):
         move_node(here.database, claims, graph.node("Work/Tom"), graph.node("Family"))
     with pytest.raises(ConflictError, match="'tom'"):
-        split_node(
-            here.database, claims, graph.node("Family/Ana"), "tom", RecordsToMove(keyword="testing"), beside=True
-        )
+        split_node(here.database, claims, graph.node("Family/Ana"), Split(name="tom", keyword="testing", beside=True))
     rename_node(here.database, claims, graph.node("Family/Tom"), "TOM")
     assert graph.shell("Family/Tom")["aliases"] == []
     graph.check()

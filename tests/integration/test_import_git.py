@@ -106,7 +106,7 @@ def test_import_is_incremental_and_redacted(repository: Path, home_env: dict[str
     later = cli.ask(home_env, *first)
     assert (later["conversations_added"], later["messages_added"]) == (1, 2)
     (space,) = cli.ask(home_env, "space", "list", "--user", user)["spaces"]
-    assert (space["container_tag"], space["sources"]) == (SPACE, 5)
+    assert (space["container_tag"], space["source_count"]) == (SPACE, 5)
     sources = cli.ask(home_env, "source", "list", "conversation", "--user", user)["conversations"]
     assert {one["title"] for one in sources} >= {"Keep orders in Postgres", "Decide again"}
     assert "Keep orders in SQLite" not in {one["title"] for one in sources}

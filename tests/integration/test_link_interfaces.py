@@ -96,11 +96,11 @@ def test_relations_of_the_users_own(story: Story) -> None:
         ("in", "annoys more than", "← annoys more than"),
         ("out", "annoys more than", "← annoys more than"),
     ]
-    asked = {"fact_id": start, "traverse_types": ["annoys_more_than"]}
+    asked = {"fact_id": start, "relations": ["annoys_more_than"]}
     (related,) = story.ask("POST", "facts/query", asked)["related"]
     assert (related["fact"]["fact_id"], related["links"][0]["relation"]) == (end, "annoys_more_than")
     assert "annoys more than" in related["path_description"]
-    assert story.ask("POST", "facts/query", asked | {"traverse_types": ["resolves"]})["related"] == []
+    assert story.ask("POST", "facts/query", asked | {"relations": ["resolves"]})["related"] == []
 
 
 def test_pages_of_links(story: Story) -> None:

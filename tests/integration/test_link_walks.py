@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from neurigraph_pipelines.exchange import sharing
-from neurigraph_pipelines.graph.moving import RecordsToMove, move_records, split_node
+from neurigraph_pipelines.graph.moving import Split, move_records, split_node
 from neurigraph_pipelines.graph.reshaping import merge_nodes
 from neurigraph_pipelines.inbox.privacy import set_privacy
 from neurigraph_pipelines.knowledge import link_lists as listing
@@ -91,9 +91,7 @@ def test_links_follow_moves_splits_and_merges(links: Links) -> None:
     assert links.seen() == ALL
     move_records(links.here.database, graph.claims, [links.records[1]], graph.node("Work"))
     assert links.seen() == ALL
-    split_node(
-        links.here.database, graph.claims, graph.node("Work"), "Part", RecordsToMove(record_ids=(links.records[1],))
-    )
+    split_node(links.here.database, graph.claims, graph.node("Work"), Split(name="Part", record_ids=[links.records[1]]))
     assert links.seen() == ALL
     merge_nodes(links.here.database, graph.claims, graph.node("Work/Office"), graph.node("Work/Part"))
     assert links.seen() == ALL

@@ -149,7 +149,7 @@ def test_agent_finds_opens_and_browses(address: str, key: str, graph: SharedGrap
 def test_identity_is_that_of_the_api(address: str, key: str) -> None:
     told = httpx.get(f"{address}/v1/identity", headers={"Authorization": f"Bearer {key}"}).json()
     assert found(call_over_http(address, key, "who_am_i")) == told
-    assert (told["role"], told["nodes"] > 1) == ("user", True)
+    assert (told["role"], told["node_count"] > 1) == ("user", True)
 
 
 def test_search_database_has_the_known_shape(address: str, key: str, graph: SharedGraph) -> None:

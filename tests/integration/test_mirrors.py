@@ -273,7 +273,7 @@ def test_key_is_stored_encrypted(pair: Pair) -> None:
 def test_removed_peer_leaves_nothing(pair: Pair) -> None:
     pair.pull()
     before = subscriptions.preview_removal(pair.acting, "Laptop")
-    assert (before.records, len(before.nodes)) == (1, 2)
+    assert (before.record_count, len(before.nodes)) == (1, 2)
     pair.check_equal()
     subscriptions.remove(pair.acting, "Laptop", "tests")
     assert subscriptions.list_peers(pair.here.database, pair.claims) == []

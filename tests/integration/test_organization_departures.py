@@ -86,7 +86,7 @@ def test_only_owners_delete(company: Company) -> None:
         with pytest.raises(ForbiddenError):
             deletion.delete_organization(context.acting_for(company.people[name].claims), graph, through="tests")
     found = deletion.preview_organization(installation.database, company.people["ana"].claims, graph)
-    assert found.records == 2 * len(company.people)
+    assert found.record_count == 2 * len(company.people)
     receipt = deletion.delete_organization(context.acting_for(company.people["ana"].own), graph, through="tests")
     assert receipt.finished_at is not None
     assert receipt.erased["records"] == 2 * len(company.people)

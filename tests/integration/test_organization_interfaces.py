@@ -25,7 +25,7 @@ def test_client_founds_joins_and_leaves(installation: Installation) -> None:
     with serving(installation) as address, Memory(address, keys["ana"]) as ana, Memory(address, keys["bo"]) as bo:
         made = ana.organizations.create("acme", name="Acme", metadata={"town": "Oslo"})
         graph = made.organization_id
-        assert (made.role, made.metadata, made.members) == ("owner", {"town": "Oslo"}, 1)
+        assert (made.role, made.metadata, made.member_count) == ("owner", {"town": "Oslo"}, 1)
         joined = bo.organizations.accept_invitation(ana.organizations.invite(graph, label="bo@example.com").code)
         assert [one.slug for one in bo.organizations.list_members(graph).members] == ["ana", "bo"]
         with Memory(address, made.api_key) as anas, Memory(address, joined.api_key) as bos:

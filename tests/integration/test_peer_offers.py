@@ -65,7 +65,7 @@ def remember(graph: SharedGraph, text: str) -> UUID:
 
 def test_granted_nodes_alone_are_listed(graph: SharedGraph) -> None:
     (node,) = listing(graph).nodes
-    assert (node.name, node.records, node.node_id) == ("Dave", 1, graph.node("Family/Dave"))
+    assert (node.name, node.record_count, node.node_id) == ("Dave", 1, graph.node("Family/Dave"))
     assert listing(graph).nodes == [node]
 
 
@@ -156,7 +156,7 @@ def test_large_nodes_are_listed_in_parts(graph: SharedGraph, monkeypatch: pytest
     context = graph.installation.acting_for(graph.third_party(PEER))
     parts = offering.list_records(context, node.node_id).parts
     assert parts is not None
-    assert sum(part.records for part in parts) == len(whole) == 4
+    assert sum(part.record_count for part in parts) == len(whole) == 4
     for part in parts:
         within = sorted((one, at) for one, at in whole.items() if str(one).startswith(part.prefix))
         stated = ",".join(f"{one}:{at}" for one, at in within)

@@ -27,6 +27,7 @@ from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from tests.support.api_server import serving
 from tests.support.command_line import run_cli
+from tests.support.growing_graph import records
 from tests.support.memories import (
     START,
     WordEmbedder,
@@ -140,13 +141,13 @@ def test_tables_and_counts_hide_private_records(world: Shared) -> None:
         assert str(world.private_source) not in repr(found), table
     with world.here.database.agent(world.owner) as tx:
         assert navigation.shell(tx, world.node_id).record_count == 2
-        assert len(navigation.records(tx, world.node_id)) == 2
+    assert len(records(world.here, world.owner, node_id=world.node_id)) == 2
     with world.here.database.agent(world.friend) as tx:
         shell = navigation.shell(tx, world.node_id)
         assert (shell.record_count, shell.edges) == (1, [])
         assert SECRET_WORD not in repr(shell)
         assert "lover" not in repr(shell)
-        assert len(navigation.records(tx, world.node_id)) == 1
+    assert len(records(world.here, world.friend, node_id=world.node_id)) == 1
 
 
 def test_search_reveals_no_private_record(world: Shared) -> None:

@@ -76,14 +76,14 @@ def test_profile_tells_what_records_gather_around(node: Node) -> None:
     assert node.seen(node.owner) is None
     assert node.rebuild() == (1, 0)
     profile = node.own()
-    assert (profile.records, profile.sampled, profile.embedded, profile.is_stale) == (9, 9, 9, False)
+    assert (profile.record_count, profile.sampled, profile.embedded, profile.is_stale) == (9, 9, 9, False)
     weights = {each.word: each.weight for each in profile.descriptors}
     assert weights["testing"] == 1
     assert weights["Orrin"] == pytest.approx(6 / 9, abs=1e-3)
     assert "Hobbies" not in weights, "a node's own name does not describe it"
     boats, bread = profile.centroids
     assert profile.drift is not None
-    assert (boats.records, bread.records) == (6, 3)
+    assert (boats.record_count, bread.record_count) == (6, 3)
     assert boats.share + bread.share == pytest.approx(1, abs=1e-3)
     assert "Orrin" in boats.descriptors
     assert "Marta" in bread.descriptors
@@ -104,12 +104,12 @@ def test_profile_is_gone_or_stale_with_a_change(node: Node) -> None:
     node.graph.remember("#Family Hello.")
     node.rebuild()
     (added,) = node.graph.remember("#Hobbies Later they carve with Bruno.")
-    assert (node.own().is_stale, node.own().records) == (True, 9)
+    assert (node.own().is_stale, node.own().record_count) == (True, 9)
     node.rebuild()
     supersede(here.database, owner, records[0], added)
     assert node.own().is_stale
     node.rebuild()
-    assert (node.own().is_stale, node.own().records) == (False, 9)
+    assert (node.own().is_stale, node.own().record_count) == (False, 9)
 
     def gone() -> None:
         assert node.seen(owner) is None
@@ -139,7 +139,7 @@ def test_private_records_show_in_the_owners_profile_only(node: Node) -> None:
     node.remember_private("#Hobbies More with Quentin.")
     node.rebuild()
     before = node.shared()
-    assert (before.records, node.own().records) == (9, 11)
+    assert (before.record_count, node.own().record_count) == (9, 11)
     assert "Quentin" in str(node.own())
     assert "Quentin" not in str(before)
     # Nothing that happens to private records changes what others see, not even when it was rebuilt.
@@ -150,7 +150,7 @@ def test_private_records_show_in_the_owners_profile_only(node: Node) -> None:
     node.rebuild()
     erase(node.here, node.owner, RECORD, secret)
     node.rebuild()
-    assert node.own().records == 10
+    assert node.own().record_count == 10
     assert node.shared() == before
     with node.here.database.agent(node.friend) as tx:
         assert [row["covers"] for row in tx.execute("SELECT covers FROM neurigraph.profiles").fetchall()] == ["shared"]

@@ -71,7 +71,7 @@ def test_nothing_of_it_appears_and_all_comes_back(graph: SharedGraph, poison: Cl
     honest = search(context(graph), Question("trout")).hits[0].record_id
     held = quarantine(context(graph), QuarantineRule(key_id=poison.key_id), "a stolen key")
     hidden = hidden_records(graph)
-    assert held.records == len(hidden) == 2
+    assert held.record_count == len(hidden) == 2
     assert traces(through_all_doors(graph, graph.owners, hidden), hidden) == set()
     graph.grant("Family/Dave", "Accountant")
     assert traces(seen(graph, graph.third_party("Accountant")), hidden) == set()
@@ -117,7 +117,7 @@ def test_what_arrives_later_is_held(graph: SharedGraph, poison: Claims) -> None:
     assert len(hidden) == 3
     assert traces(through_all_doors(graph, graph.owners, hidden), hidden) == set()
     released = release(context(graph), held.quarantine_id)
-    assert (released.records, hidden_records(graph)) == (0, [])
+    assert (released.record_count, hidden_records(graph)) == (0, [])
     assert len(search(context(graph), Question("zyxgrub")).hits) >= 3
     assert verify(context(graph), user_id=graph.owner.user_id).findings == []
 
@@ -135,10 +135,10 @@ def test_source_persona_and_span(graph: SharedGraph) -> None:
         return {word for word in ("cake", "tart", "jam") for hit in hits if word in hit.title}
 
     def hides(rule: QuarantineRule) -> set[str]:
-        expected = preview(database, graph.owners, rule).records
+        expected = preview(database, graph.owners, rule).record_count
         before = titles()
         held = quarantine(context(graph), rule, "test")
-        assert held.records == expected
+        assert held.record_count == expected
         gone = before - titles()
         release(context(graph), held.quarantine_id)
         assert titles() == before
@@ -244,7 +244,7 @@ def test_messages_of_a_mixed_source(graph: SharedGraph) -> None:
         inbox.end(tx, SourceKind.CONVERSATION, source)
     ingest(plain_context(here), graph.owner)
     met = preview(here.database, graph.owners, QuarantineRule(key_id=thief.key_id))
-    assert (met.records, met.messages, met.nodes, met.hidden_already) == (1, 1, 1, 0)
+    assert (met.record_count, met.message_count, met.node_count, met.hidden_already) == (1, 1, 1, 0)
     quarantine(context(graph), QuarantineRule(key_id=thief.key_id), "a stolen key")
     assert preview(here.database, graph.owners, QuarantineRule(key_id=thief.key_id)).hidden_already == 1
     assert all("quince" not in hit.summary for hit in search(context(graph), Question("quince")).hits)
@@ -253,7 +253,7 @@ def test_messages_of_a_mixed_source(graph: SharedGraph) -> None:
 def test_revoked_key_can_be_named(graph: SharedGraph, poison: Claims) -> None:
     assert poison.key_id is not None
     sharing.revoke_key(graph.installation.database, graph.owners, poison.key_id)
-    assert quarantine(context(graph), QuarantineRule(key_id=poison.key_id), "revoked").records == 2
+    assert quarantine(context(graph), QuarantineRule(key_id=poison.key_id), "revoked").record_count == 2
 
 
 def kill_in(graph: SharedGraph, action: str, subject: UUID) -> None:

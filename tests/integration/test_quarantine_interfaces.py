@@ -47,7 +47,7 @@ def test_over_http(client: httpx.Client, graph: SharedGraph) -> None:
     assert hit["origin"]["key_id"] == key_id
     rule = {"key_id": key_id, "reason": "a stolen key"}
     met = client.post("/v1/quarantines/preview", json=rule, headers=owner)
-    assert (met.status_code, met.json()["records"], met.json()["record_ids"]) == (200, 1, [hit["record_id"]])
+    assert (met.status_code, met.json()["record_count"], met.json()["record_ids"]) == (200, 1, [hit["record_id"]])
     others = (
         bearer(graph.personas_key()),
         bearer(graph.key(Subject(SubjectType.THIRD_PARTY, "Accountant"))),
@@ -58,7 +58,7 @@ def test_over_http(client: httpx.Client, graph: SharedGraph) -> None:
         assert client.get("/v1/quarantines", headers=other).status_code == 403
         assert client.get("/v1/quarantines/suggestions", headers=other).status_code == 403
     held = client.post("/v1/quarantines", json=rule, headers=owner)
-    assert (held.status_code, held.json()["records"]) == (201, 1)
+    assert (held.status_code, held.json()["record_count"]) == (201, 1)
     assert held.json()["requested_by"].startswith(f"user:{graph.owner.user_id} (key ")
     found = client.post("/v1/search", json=asked, headers=owner).json()["hits"]
     assert hit["record_id"] not in {one["record_id"] for one in found}
@@ -93,10 +93,10 @@ def ask(graph: SharedGraph, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 def test_on_the_command_line(graph: SharedGraph, ask: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
     source = hand_in(graph, graph.owners, "#Family/Dave The periwinkle password.")
     met = ask("memory", "quarantine", "preview", "--source", source, "--reason", "odd")
-    assert met["records"] == 1
+    assert met["record_count"] == 1
     assert ask("memory", "quarantine", "list")["quarantines"] == []
     held = ask("memory", "quarantine", "add", "--source", source, "--reason", "odd")
-    assert (held["records"], held["requested_by"]) == (1, f"user:{graph.owner.user_id} (cli)")
+    assert (held["record_count"], held["requested_by"]) == (1, f"user:{graph.owner.user_id} (cli)")
     assert [one["quarantine_id"] for one in ask("memory", "quarantine", "list")["quarantines"]] == [
         held["quarantine_id"]
     ]

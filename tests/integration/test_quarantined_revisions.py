@@ -76,9 +76,9 @@ def test_revisions_are_undone_and_come_back(graph: SharedGraph, thief: Claims) -
     assert lies_in(seen(graph, graph.owners)) == set(LIES), "the test looks where they are"
     assert honest != lied
     met = preview(here.database, graph.owners, QuarantineRule(key_id=thief.key_id))
-    assert (met.records, met.revisions, set(met.revised_record_ids)) == (0, 3, set(records))
+    assert (met.record_count, met.revision_count, set(met.revised_record_ids)) == (0, 3, set(records))
     held = quarantine(context(graph), QuarantineRule(key_id=thief.key_id), "a stolen key")
-    assert (held.records, held.revisions) == (0, 3)
+    assert (held.record_count, held.revision_count) == (0, 3)
     assert lies_in(seen(graph, graph.owners)) == set(), "neither in the memories nor in their history"
     said = [{**memory(graph, record_id), "delta_id": None, "changed_at": None} for record_id in records]
     kept = [{**one, "delta_id": None, "changed_at": None} for one in first]
@@ -93,7 +93,7 @@ def test_revisions_are_undone_and_come_back(graph: SharedGraph, thief: Claims) -
     assert verify(context(graph), user_id=graph.owner.user_id).findings == []
     released = release(context(graph), held.quarantine_id)
     assert (
-        released.revisions,
+        released.revision_count,
         [memory(graph, record_id) | {"delta_id": 0, "changed_at": 0} for record_id in records],
     ) == (
         0,
@@ -181,7 +181,7 @@ def test_memories_of_a_merged_node_stay_there(graph: SharedGraph, thief: Claims)
     campaign, _ = graph.record_of(CAMPAIGN)
     merge_nodes(graph.installation.database, thief, graph.node(CAMPAIGN), graph.node("Family"))
     held = quarantine(context(graph), QuarantineRule(key_id=thief.key_id), "a stolen key")
-    assert held.revisions == 1
+    assert held.revision_count == 1
     assert memory(graph, campaign)["node_path"].endswith("/Family"), "its node is gone"
     release(context(graph), held.quarantine_id)
     assert verify(context(graph), user_id=graph.owner.user_id).findings == []

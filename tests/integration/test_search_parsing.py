@@ -70,10 +70,10 @@ def test_time_in_question_boosts(memory: Memory) -> None:
 
 def test_relative_times_count_from_asking_time(memory: Memory) -> None:
     last_week = "the boat last week"
-    assert memory.find(last_week).periods[0].start_at == datetime(2023, 6, 5, tzinfo=UTC)
+    assert memory.find(last_week).periods[0].starts_at == datetime(2023, 6, 5, tzinfo=UTC)
     a_year_before = memory.find(last_week, asked_at=NOON - timedelta(days=365))
-    assert a_year_before.periods[0].start_at == datetime(2022, 6, 6, tzinfo=UTC)
-    assert memory.find(last_week, asked_at=None, at=NOON).periods[0].start_at == datetime(2023, 6, 5, tzinfo=UTC)
+    assert a_year_before.periods[0].starts_at == datetime(2022, 6, 6, tzinfo=UTC)
+    assert memory.find(last_week, asked_at=None, at=NOON).periods[0].starts_at == datetime(2023, 6, 5, tzinfo=UTC)
 
 
 def score(answer: Found, ending: str) -> float:
@@ -83,8 +83,8 @@ def score(answer: Found, ending: str) -> float:
 
 def test_event_is_dated_by_memory(memory: Memory) -> None:
     before, after = memory.find("the boat before the move"), memory.find("the boat after the move")
-    assert (before.periods[0].start_at, before.periods[0].end_at) == (None, datetime(2023, 3, 2, tzinfo=UTC))
-    assert (after.periods[0].start_at, after.periods[0].end_at) == (datetime(2023, 3, 1, tzinfo=UTC), None)
+    assert (before.periods[0].starts_at, before.periods[0].ends_at) == (None, datetime(2023, 3, 2, tzinfo=UTC))
+    assert (after.periods[0].starts_at, after.periods[0].ends_at) == (datetime(2023, 3, 1, tzinfo=UTC), None)
     assert score(before, "in winter.") / score(before, "in May.") > score(after, "in winter.") / score(after, "in May.")
     assert memory.find("the boat after the earthquake").periods == [], "nobody spoke of one"
 
@@ -105,7 +105,7 @@ def test_filters_exclude_and_guesses_rank(memory: Memory) -> None:
 def test_naive_time_is_utc(memory: Memory) -> None:
     naive = datetime(2023, 5, 8, 9, tzinfo=UTC).replace(tzinfo=None)
     assert len(memory.titles("boat", occurred_after=naive)) == 2
-    assert memory.find("the boat yesterday", asked_at=naive).periods[0].start_at == datetime(2023, 5, 7, tzinfo=UTC)
+    assert memory.find("the boat yesterday", asked_at=naive).periods[0].starts_at == datetime(2023, 5, 7, tzinfo=UTC)
 
 
 def test_question_before_the_calendar_is_refused(memory: Memory) -> None:

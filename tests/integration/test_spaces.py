@@ -30,6 +30,7 @@ from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.providers.transcript import about_text
 from tests.support.api_server import serving
+from tests.support.growing_graph import records
 from tests.support.memories import (
     START,
     WordEmbedder,
@@ -154,7 +155,7 @@ def test_tables_and_counts_hide_other_spaces(world: World) -> None:
         assert (shell.record_count, shell.edges) == (1, [])
         assert "lover" not in repr(shell)
         assert SECRET not in repr(shell).lower()
-        assert len(navigation.records(tx, world.node_id)) == 1
+    assert len(records(world.here, world.bound, node_id=world.node_id)) == 1
 
 
 def test_search_reveals_nothing_of_other_spaces(world: World) -> None:
@@ -193,9 +194,9 @@ def test_node_without_visible_record_is_absent(world: World) -> None:
 def test_source_moves_between_spaces_at_once(world: World) -> None:
     here, database = world.here, world.here.database
     garden = spaces.get_space(database, world.owner, GARDEN)
-    assert garden.sources == 1
+    assert garden.source_count == 1
     added = spaces.add_sources(database, world.owner, garden.space_id, [world.secret_source])
-    assert added.sources == 2
+    assert added.source_count == 2
     assert world.found(world.bound) == {str(world.shown_id), str(world.secret_id)}
     page = spaces.page_of_sources(here.listing(world.owner), garden.space_id)
     assert {one.external_id for one in page.items} == {"open talk", "secret talk"}
@@ -310,16 +311,16 @@ def test_keys_are_bound_over_http(world: World) -> None:
         filtered = {"query": SECRET, "container_tags": [GARDEN]}
         expected = owner.post("/v1/search", json=filtered).json()
         kitchen = next(one["space_id"] for one in listed if one["container_tag"] == KITCHEN)
-        assert len(owner.get("/v1/records", params={"space": GARDEN}).json()["records"]) == 1
-        assert len(owner.get("/v1/records", params={"space": [GARDEN, KITCHEN]}).json()["records"]) == 2
-        assert len(owner.get("/v1/conversations", params={"space": GARDEN}).json()["conversations"]) == 1
-        assert owner.get("/v1/facts", params={"space": GARDEN}).status_code == 200
+        assert len(owner.get("/v1/records", params={"container_tags": GARDEN}).json()["records"]) == 1
+        assert len(owner.get("/v1/records", params={"container_tags": [GARDEN, KITCHEN]}).json()["records"]) == 2
+        assert len(owner.get("/v1/conversations", params={"container_tags": GARDEN}).json()["conversations"]) == 1
+        assert owner.get("/v1/facts", params={"container_tags": GARDEN}).status_code == 200
         headers = {"Authorization": f"Bearer {issued['api_key']}"}
         with httpx.Client(base_url=url, headers=headers, timeout=60) as bound:
             assert bound.post("/v1/search", json={"query": SECRET}).json()["hits"] == expected["hits"]
             assert len(expected["hits"]) == 1
             (shown,) = bound.get("/v1/spaces").json()["spaces"]
-            assert (shown["container_tag"], shown["sources"]) == (GARDEN, 1)
+            assert (shown["container_tag"], shown["source_count"]) == (GARDEN, 1)
             absent = bound.get(f"/v1/spaces/{UUID(int=7)}")
             hidden = bound.get(f"/v1/spaces/{kitchen}")
             assert (hidden.status_code, absent.status_code) == (404, 404)
@@ -344,4 +345,4 @@ def test_keys_are_bound_over_http(world: World) -> None:
             assert outside.status_code == 404
         rotated = owner.post(f"/v1/keys/{issued['key_id']}/rotate").json()
         assert rotated["container_tags"] == [GARDEN]
-        assert owner.get("/v1/spaces").json()["spaces"][1]["sources"] == 3
+        assert owner.get("/v1/spaces").json()["spaces"][1]["source_count"] == 3

@@ -78,7 +78,7 @@ def test_one_decision_moves_it_and_the_next_like_it_goes_there(owner: Owner) -> 
     (action,) = owner.waiting()
     places = [place.removeprefix(f"{owner.user.slug}/") for place in action["places"]]
     assert sorted(places) == ["Finance/Bank", "Hobbies/Fishing"]
-    done = owner.vote(approve=True, second=places[1] == "Hobbies/Fishing")
+    done = owner.vote(approves=True, second=places[1] == "Hobbies/Fishing")
     assert (done["state"], owner.path(record_id)) == ("executed", "Hobbies/Fishing")
     assert owner.path(owner.note(AGAIN)) == "Hobbies/Fishing"
     assert owner.waiting() == []
@@ -95,7 +95,7 @@ def test_a_note_without_a_clue_waits_with_two_proposals(owner: Owner, text: str)
 
 def test_what_is_left_or_moved_by_hand_waits_no_more(owner: Owner) -> None:
     left = owner.note(BANK)
-    assert owner.vote(approve=False)["state"] == "rejected"
+    assert owner.vote(approves=False)["state"] == "rejected"
     assert owner.path(left) == ""
     moved = owner.note(AGAIN)
     (action,) = owner.waiting()
@@ -126,4 +126,4 @@ def test_proposal_outlives_filing_again(owner: Owner) -> None:
     end = datetime.now(UTC) + timedelta(days=1)
     done = file_again(owner.here.context, None, end, owner.user.user_id)
     assert (done.stayed, done.moved, done.failed) == (1, [], [])
-    assert (owner.vote(approve=True)["state"], owner.path(record_id) != "") == ("executed", True)
+    assert (owner.vote(approves=True)["state"], owner.path(record_id) != "") == ("executed", True)

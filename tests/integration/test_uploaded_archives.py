@@ -54,13 +54,13 @@ def test_spam_alone_is_left_out_and_not_a_document(installation: Installation, b
     upload_id = upload(installation, bob, "spam.mbox", content)
     store(installation)
     state = read_upload(installation, bob, upload_id)
-    assert (state["state"], state["imported"]["conversations"], state["record_ids"]) == ("stored", 0, [])
+    assert (state["state"], state["imported"]["conversation_count"], state["record_ids"]) == ("stored", 0, [])
     assert state["notes"] == ["e-mails in Spam, left out: 1"]
     asked = upload(
         installation, bob, "all.mbox", content + b"\n", details=SourceDetails(metadata={"everything": "true"})
     )
     store(installation)
-    assert read_upload(installation, bob, asked)["imported"]["conversations"] == 1
+    assert read_upload(installation, bob, asked)["imported"]["conversation_count"] == 1
 
 
 PAGE_ID = "1a2b3c4d5e6f7a8b9c0d1a2b3c4d5e6f"
@@ -84,7 +84,7 @@ def test_zip_of_notes_is_a_vault(installation: Installation, bob: Claims) -> Non
     store(installation)
     shown = {one: read_upload(installation, bob, one) for one in (notion, obsidian)}
     assert {(one["state"], one["imported"]["format"]) for one in shown.values()} == {("stored", "vault")}
-    assert [one["imported"]["conversations"] for one in shown.values()] == [2, 1]
+    assert [one["imported"]["conversation_count"] for one in shown.values()] == [2, 1]
     assert "files that are no notes, not read: 1" in shown[notion]["notes"]
     found = rows(
         installation,

@@ -127,7 +127,7 @@ def test_export_over_http_with_status(installation: Installation) -> None:
         assert client.get(document, headers=headers).json()["status"] == "chunking"
         store(installation)
         shown = client.get(f"/v1/uploads/{upload_id}", headers=headers).json()
-        assert (shown["state"], shown["imported"]["conversations"], shown["record_ids"]) == ("stored", 3, [])
+        assert (shown["state"], shown["imported"]["conversation_count"], shown["record_ids"]) == ("stored", 3, [])
         assert client.get(document, headers=headers).json()["status"] == "completed"
         of_upload = client.get("/v1/conversations", headers=headers, params={"upload_id": upload_id}).json()
         assert len(of_upload["conversations"]) == 3
@@ -151,7 +151,7 @@ def test_grown_export_adds_what_is_new(installation: Installation, bob: Claims) 
     second = upload(installation, bob, "b.json", json.dumps([grown, other]).encode())
     store(installation)
     imported = read_upload(installation, bob, second)["imported"]
-    counts = ("conversations", "conversations_added", "messages_added", "messages_known")
+    counts = ("conversation_count", "conversations_added", "messages_added", "messages_known")
     assert [imported[name] for name in counts] == [2, 1, 2, 1]
     assert len(conversations_of(installation, bob)) == 2
     assert conversations_of(installation, bob, first) == [], "it lists with the newest export"
@@ -302,7 +302,7 @@ def test_killed_import_goes_on_and_doubles_nothing(
     (read,) = installation.uploads.read_due(installation.text_extractor)
     assert read.error is None
     imported = read_upload(installation, bob, upload_id)["imported"]
-    assert (imported["conversations"], imported["rejected_count"]) == (400, 0)
+    assert (imported["conversation_count"], imported["rejected_count"]) == (400, 0)
     held = (
         "SELECT count(*) AS n, count(DISTINCT external_id) AS names, count(upload_id) AS noted FROM neurigraph.sources "
     )

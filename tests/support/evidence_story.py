@@ -13,7 +13,7 @@ from psycopg import sql
 from neurigraph_pipelines.exchange import sharing
 from neurigraph_pipelines.exchange.sharing import Subject
 from neurigraph_pipelines.graph.edge_statements import EdgeStatement, state_evidence, take_back_evidence
-from neurigraph_pipelines.graph.moving import RecordsToMove, move_records, split_node
+from neurigraph_pipelines.graph.moving import Split, move_records, split_node
 from neurigraph_pipelines.graph.navigation import shell
 from neurigraph_pipelines.graph.profile_building import rebuild_profiles
 from neurigraph_pipelines.graph.profiles import find_profile
@@ -189,9 +189,9 @@ class Story:
 
     def split(self, memory: Memory, number: int) -> None:
         (row,) = rows(self.here, "SELECT node_id FROM neurigraph.record_index WHERE record_id = %s", memory.record_id)
-        wanted = RecordsToMove([memory.record_id])
+        wanted = Split(name=f"Part {number}", record_ids=[memory.record_id])
         try:
-            split_node(self.here.database, self.claims, row["node_id"], f"Part {number}", wanted)
+            split_node(self.here.database, self.claims, row["node_id"], wanted)
         except ConflictError:
             return
 
@@ -291,7 +291,7 @@ def profiles_seen(here: Installation, claims: Claims) -> dict[UUID, int]:
     with here.database.agent(claims) as tx:
         nodes = [row["node_id"] for row in tx.execute("SELECT node_id FROM neurigraph.graph_index").fetchall()]
         found = {node_id: find_profile(tx, node_id) for node_id in nodes}
-    return {node_id: profile.records for node_id, profile in found.items() if profile is not None}
+    return {node_id: profile.record_count for node_id, profile in found.items() if profile is not None}
 
 
 def current_records(here: Installation, claims: Claims) -> dict[UUID, int]:

@@ -8,7 +8,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from neurigraph_pipelines.database.paging import MAX_PAGE
 from neurigraph_pipelines.graph import navigation
+from neurigraph_pipelines.graph.record_lists import RecordFilter, list_records
 from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.ingestion import batch
 from neurigraph_pipelines.ingestion.records import BatchResult
@@ -53,12 +55,8 @@ def outline_of(installation: Installation, claims: Claims) -> Outline:
         return navigation.outline(tx, claims.user_id, installation.embedder.model)
 
 
-def records(installation: Installation, claims: Claims) -> list[dict[str, Any]]:
-    """All records of a user with their nodes, in order of message."""
-    found = []
-    with installation.database.agent(claims) as tx:
-        rows = tx.execute("SELECT node_id, schema_name FROM neurigraph.graph_index WHERE record_count > 0").fetchall()
-        for row in rows:
-            node = navigation.shell(tx, row["node_id"])
-            found += [{**dict(record), "path": node.path} for record in navigation.records(tx, row["node_id"])]
-    return sorted(found, key=lambda record: str(record["occurred_at"]))
+def records(installation: Installation, claims: Claims, **wanted: Any) -> list[dict[str, Any]]:
+    """The records that a caller sees, with their nodes, in order of message; at most 200."""
+    asked = installation.listing(claims, MAX_PAGE, None)
+    found = list_records(asked, RecordFilter(order="occurred_at", **wanted)).items
+    return [{**dict(record), "path": record.node_path} for record in reversed(found)]

@@ -12,7 +12,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from neurigraph_pipelines.graph.history import history, record_at
-from neurigraph_pipelines.graph.navigation import records, shell, tree
+from neurigraph_pipelines.graph.navigation import shell, tree
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.context import Context
 from neurigraph_pipelines.model.errors import NotFoundError
@@ -20,6 +20,7 @@ from neurigraph_pipelines.retrieval.ask import ask
 from neurigraph_pipelines.retrieval.open import file_of_record, open_file, open_messages
 from neurigraph_pipelines.retrieval.query.question import Question
 from neurigraph_pipelines.retrieval.query.search import search
+from tests.support.growing_graph import records
 from tests.support.memories import plain_context, rows
 from tests.support.shared_graph import SharedGraph
 
@@ -94,7 +95,8 @@ def through_all_doors(graph: SharedGraph, claims: Claims, hidden: Sequence[dict[
     with here.database.agent(claims) as tx:
         found.append(str(tree(tx, claims.user_id)))
         nodes = tx.execute("SELECT node_id FROM neurigraph.graph_index").fetchall()
-        found += [str(shell(tx, node["node_id"])) + str(records(tx, node["node_id"])) for node in nodes]
+        found += [str(shell(tx, node["node_id"])) for node in nodes]
+    found.append(records(here, claims))
     for record in hidden:
         with pytest.raises(NotFoundError):
             record_at(here.database, claims, record["record_id"])

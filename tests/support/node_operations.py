@@ -8,10 +8,8 @@ from typing import Any
 OPERATIONS: dict[str, Any] = {
     "GET /v1/nodes/{node}": None,
     "GET /v1/nodes/{node}/state": None,
-    "GET /v1/nodes/{node}/records": None,
     "GET /v1/nodes/{node}/mentions": None,
     "GET /v1/nodes/{node}/profile": None,
-    "GET /v1/nodes/{node}/digests": None,
     "GET /v1/digests?node_id={node}": None,
     "GET /v1/digests?record_id={record}": None,
     "GET /v1/digests/{digest}": None,
@@ -26,7 +24,6 @@ OPERATIONS: dict[str, Any] = {
     "GET /v1/edges/{edge}/evidence": None,
     "POST /v1/edges/{edge}/evidence": {"stance": "denies"},
     "DELETE /v1/edges/{edge}/evidence/{evidence}": None,
-    "GET /v1/nodes/{node}/facts": None,
     "GET /v1/records/{record}/facts": None,
     "GET /v1/facts?node_id={node}": None,
     "GET /v1/facts/{fact}": None,

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from uuid import UUID
 
 from neurigraph_pipelines.database.secret import Secret
-from neurigraph_pipelines.graph.moving import RecordsToMove, move_records, split_node
+from neurigraph_pipelines.graph.moving import Split, move_records, split_node
 from neurigraph_pipelines.graph.reshaping import merge_nodes, move_node
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.ports import Database, Transaction
@@ -51,7 +51,7 @@ def main() -> None:
     elif change == "merge":
         merge_nodes(database, claims, node_id, other_id)
     else:
-        split_node(database, claims, node_id, "Split", RecordsToMove([record_id]))
+        split_node(database, claims, node_id, Split(name="Split", record_ids=[record_id]))
 
 
 if __name__ == "__main__":

@@ -142,9 +142,9 @@ def test_reasons_and_doubt() -> None:
 def test_plans_expire() -> None:
     (plan,) = [one for one in read(*TALK) if one.kind is FactKind.PLAN]
     assert plan.occurred is not None
-    assert plan.occurred.start_at == datetime(2025, 4, 12, tzinfo=UTC)
-    assert plan.occurred.end_at is not None
-    assert plan.expires_at == plan.occurred.end_at + timedelta(days=1)
+    assert plan.occurred.starts_at == datetime(2025, 4, 12, tzinfo=UTC)
+    assert plan.occurred.ends_at is not None
+    assert plan.expires_at == plan.occurred.ends_at + timedelta(days=1)
     assert all(one.impact is Impact.HIGH for one in read(*TALK) if one.slot and one.slot.predicate == "moved to")
 
 

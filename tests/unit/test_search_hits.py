@@ -106,12 +106,12 @@ SHOWN: dict[str, Any] = {
     "anchors": [{"node_id": NODE_ID, "reason": "name", "score": 0.1235, "node_path": "bob/Boats"}],
     "warmed": 2,
     "notes": ["Late."],
-    "periods": [{"words": "since 8 May", "start_at": "2023-05-08T09:00:00Z", "end_at": None, "certain": True}],
+    "periods": [{"words": "since 8 May", "starts_at": "2023-05-08T09:00:00Z", "ends_at": None, "certain": True}],
 }
 
 
 def test_shape() -> None:
-    shown = view(FOUND, [Period(words="since 8 May", start_at=MAY, end_at=None, certain=True)])
+    shown = view(FOUND, [Period(words="since 8 May", starts_at=MAY, ends_at=None, certain=True)])
     assert shown.model_dump(mode="json", exclude_unset=True) == SHOWN
 
 

@@ -122,7 +122,7 @@ def test_moment_asked_is_given_or_that_of_the_past_or_now() -> None:
 
 def test_named_times() -> None:
     times = named_times(parse(Question("the boat in May 2022, before the move"), "english"), NOON)
-    assert [period.start_at for period in times.periods] == [datetime(2022, 5, 1, tzinfo=UTC)]
+    assert [period.starts_at for period in times.periods] == [datetime(2022, 5, 1, tzinfo=UTC)]
     assert times.event is not None
     assert (times.event.relation, times.event.event) == ("before", "the move")
     given = Question("the boat in May 2022, before the move", periods=((NOON, NOON + timedelta(days=1)),))

@@ -26,7 +26,7 @@ OPEN = None
 def named(text: str, now: datetime = WEDNESDAY) -> list[tuple[str | None, str | None]]:
     """The stretches as ISO days: the first, and the day after the last."""
     return [
-        (p.start_at.date().isoformat() if p.start_at else OPEN, p.end_at.date().isoformat() if p.end_at else OPEN)
+        (p.starts_at.date().isoformat() if p.starts_at else OPEN, p.ends_at.date().isoformat() if p.ends_at else OPEN)
         for p in time_phrases(text, now)
     ]
 
@@ -175,14 +175,14 @@ def test_days_use_callers_time_zone() -> None:
     (period,) = time_phrases("yesterday", late.astimezone(tokyo))
     assert period == Period(
         words="yesterday",
-        start_at=datetime(2023, 6, 14, tzinfo=tokyo),
-        end_at=datetime(2023, 6, 15, tzinfo=tokyo),
+        starts_at=datetime(2023, 6, 14, tzinfo=tokyo),
+        ends_at=datetime(2023, 6, 15, tzinfo=tokyo),
         certain=True,
     )
     berlin = ZoneInfo("Europe/Berlin")  # clocks change inside this month
     (month,) = time_phrases("in March 2023", WEDNESDAY.astimezone(berlin))
-    assert month.start_at == datetime(2023, 2, 28, 23, tzinfo=UTC)
-    assert month.end_at == datetime(2023, 3, 31, 22, tzinfo=UTC)
+    assert month.starts_at == datetime(2023, 2, 28, 23, tzinfo=UTC)
+    assert month.ends_at == datetime(2023, 3, 31, 22, tzinfo=UTC)
 
 
 _WORDS = st.sampled_from(
@@ -201,10 +201,10 @@ def test_any_text_gives_valid_periods(text: str, now: datetime) -> None:
     assert len(periods) <= MAX_PHRASES * YEARS_BACK
     assert len(set(periods)) == len(periods)
     for period in periods:
-        assert period.start_at is not None or period.end_at is not None
-        if period.start_at and period.end_at:
-            assert period.start_at < period.end_at
-        assert all(bound.tzinfo is now.tzinfo for bound in (period.start_at, period.end_at) if bound)
+        assert period.starts_at is not None or period.ends_at is not None
+        if period.starts_at and period.ends_at:
+            assert period.starts_at < period.ends_at
+        assert all(bound.tzinfo is now.tzinfo for bound in (period.starts_at, period.ends_at) if bound)
         assert period.words in text
 
 
@@ -271,7 +271,7 @@ def test_event_day_belongs_to_both_sides() -> None:
     stretches = {
         relation: period_around(EventPhrase(relation, "the wedding", "…"), wedding) for relation in ("before", "after")
     }
-    assert [(p.start_at, p.end_at) for p in stretches.values()] == [(None, next_day), (day, None)]
+    assert [(p.starts_at, p.ends_at) for p in stretches.values()] == [(None, next_day), (day, None)]
     assert not any(p.certain for p in stretches.values())
 
 
@@ -287,7 +287,7 @@ def test_event_day_belongs_to_both_sides() -> None:
 def test_offset_from_event_is_short_period(text: str, start: str, end: str) -> None:
     (phrase,) = event_phrases(f"What happened {text}?")
     period = period_around(phrase, datetime(2022, 7, 25, 14, tzinfo=UTC))
-    assert (period.start_at, period.end_at) == tuple(
+    assert (period.starts_at, period.ends_at) == tuple(
         datetime.fromisoformat(day).replace(tzinfo=UTC) for day in (start, end)
     )
     assert period.words == text

@@ -100,7 +100,7 @@ class NeurigraphMemoryService(BaseMemoryService):
 
     def _forget(self, record_id: UUID, space: list[str]) -> None:
         source_id = self._memory.memories.get(record_id).source_id
-        of_user = self._memory.memories.list_records(source_id=source_id, space=space)
+        of_user = self._memory.memories.list_records(source_id=source_id, container_tags=space)
         if all(one.record_id != record_id for one in of_user):
             raise NotFound(404, {"detail": "the user has no such memory"})
         self._memory.forget(record_id, dry_run=False)

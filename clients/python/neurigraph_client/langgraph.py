@@ -113,7 +113,7 @@ class NeurigraphStore(BaseStore):
     def _sources(self, tag: str) -> list[Source]:
         """Return the sources that hold the values of a space, the last written first."""
         newest: dict[str, Source] = {}
-        for one in self._values.memory.sources("conversation", space=tag):
+        for one in self._values.memory.sources("conversation", container_tags=tag):
             newest.setdefault(one.external_id, one)
         return list(newest.values())
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from neurigraph_pipelines.views.organizations import Deleted, Departure, Invitation, InvitationWithCode, Invitations, Member, MemberKey, Members, Organization, OrganizationWithKey, Organizations
     from neurigraph_pipelines.views.profiles import PersonProfile, PromptContext
     from neurigraph_pipelines.views.quarantines import Quarantine, QuarantinePreview, Suggestions
-    from neurigraph_pipelines.views.records import ListedRecord, Record
+    from neurigraph_pipelines.views.records import ListedRecord
     from neurigraph_pipelines.views.retention import ArchiveChange, Archived, Purge, Retention
     from neurigraph_pipelines.views.search import Duplicates, Found
     from neurigraph_pipelines.views.sources import ConversationState, EventState, ListedConversation, ListedEvent, ListedNote, ListedUpload, NoteState, Upload
@@ -52,7 +52,7 @@ class InboxCalls(Group[W]):
         """Open a conversation, or return the existing one with the same `external_id`."""
 
     @lists("GET /v1/conversations", "conversations", "sources.ListedConversation")
-    def list_conversations(self, *, state: Literal["open", "waiting", "storing", "stored", "failed"] | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, title: str | None = NOT_GIVEN, received_after: datetime | None = NOT_GIVEN, received_before: datetime | None = NOT_GIVEN, started_after: datetime | None = NOT_GIVEN, started_before: datetime | None = NOT_GIVEN, upload_id: UUID | None = NOT_GIVEN, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Pages[ListedConversation]:
+    def list_conversations(self, *, state: Literal["open", "waiting", "storing", "stored", "failed"] | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, title: str | None = NOT_GIVEN, received_after: datetime | None = NOT_GIVEN, received_before: datetime | None = NOT_GIVEN, started_after: datetime | None = NOT_GIVEN, started_before: datetime | None = NOT_GIVEN, upload_id: UUID | None = NOT_GIVEN, limit: int = NOT_GIVEN, container_tags: Sequence[str] | None = NOT_GIVEN) -> Pages[ListedConversation]:
         """List conversations with their states, the last received first. A persona sees its own."""
 
     @asks("POST /v1/conversations/{conversation_id}/messages", "inbox.Appended", body=True, changes=True)
@@ -68,7 +68,7 @@ class InboxCalls(Group[W]):
         """Open an event, or return the existing one with the same `external_id`, and append the messages so far."""
 
     @lists("GET /v1/events", "events", "sources.ListedEvent")
-    def list_events(self, *, state: Literal["open", "waiting", "storing", "stored", "failed"] | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, title: str | None = NOT_GIVEN, received_after: datetime | None = NOT_GIVEN, received_before: datetime | None = NOT_GIVEN, started_after: datetime | None = NOT_GIVEN, started_before: datetime | None = NOT_GIVEN, upload_id: UUID | None = NOT_GIVEN, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Pages[ListedEvent]:
+    def list_events(self, *, state: Literal["open", "waiting", "storing", "stored", "failed"] | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, title: str | None = NOT_GIVEN, received_after: datetime | None = NOT_GIVEN, received_before: datetime | None = NOT_GIVEN, started_after: datetime | None = NOT_GIVEN, started_before: datetime | None = NOT_GIVEN, upload_id: UUID | None = NOT_GIVEN, limit: int = NOT_GIVEN, container_tags: Sequence[str] | None = NOT_GIVEN) -> Pages[ListedEvent]:
         """List events with their states, the last received first. A persona sees its own."""
 
     @asks("POST /v1/events/{event_id}/messages", "inbox.Appended", body=True, changes=True)
@@ -84,7 +84,7 @@ class InboxCalls(Group[W]):
         """Write a note, which is remembered as it is. It is stored in the background."""
 
     @lists("GET /v1/notes", "notes", "sources.ListedNote")
-    def list_notes(self, *, state: Literal["open", "waiting", "storing", "stored", "failed"] | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, title: str | None = NOT_GIVEN, received_after: datetime | None = NOT_GIVEN, received_before: datetime | None = NOT_GIVEN, started_after: datetime | None = NOT_GIVEN, started_before: datetime | None = NOT_GIVEN, upload_id: UUID | None = NOT_GIVEN, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Pages[ListedNote]:
+    def list_notes(self, *, state: Literal["open", "waiting", "storing", "stored", "failed"] | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, title: str | None = NOT_GIVEN, received_after: datetime | None = NOT_GIVEN, received_before: datetime | None = NOT_GIVEN, started_after: datetime | None = NOT_GIVEN, started_before: datetime | None = NOT_GIVEN, upload_id: UUID | None = NOT_GIVEN, limit: int = NOT_GIVEN, container_tags: Sequence[str] | None = NOT_GIVEN) -> Pages[ListedNote]:
         """List notes with their states, the last received first. A persona sees its own."""
 
     @asks("GET /v1/conversations/{conversation_id}", "sources.ConversationState")
@@ -112,7 +112,7 @@ class InboxCalls(Group[W]):
         """Make a note and all memories from it private, or share them again. Only the owner may do so."""
 
     @lists("GET /v1/uploads", "uploads", "sources.ListedUpload")
-    def list_uploads(self, *, state: Literal["open", "waiting", "storing", "stored", "failed"] | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, title: str | None = NOT_GIVEN, received_after: datetime | None = NOT_GIVEN, received_before: datetime | None = NOT_GIVEN, started_after: datetime | None = NOT_GIVEN, started_before: datetime | None = NOT_GIVEN, upload_id: UUID | None = NOT_GIVEN, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Pages[ListedUpload]:
+    def list_uploads(self, *, state: Literal["open", "waiting", "storing", "stored", "failed"] | None = NOT_GIVEN, external_id: str | None = NOT_GIVEN, title: str | None = NOT_GIVEN, received_after: datetime | None = NOT_GIVEN, received_before: datetime | None = NOT_GIVEN, started_after: datetime | None = NOT_GIVEN, started_before: datetime | None = NOT_GIVEN, upload_id: UUID | None = NOT_GIVEN, limit: int = NOT_GIVEN, container_tags: Sequence[str] | None = NOT_GIVEN) -> Pages[ListedUpload]:
         """List uploads with their states, the last received first."""
 
     @asks("GET /v1/uploads/{upload_id}", "sources.Upload")
@@ -136,7 +136,7 @@ class RetrievalCalls(Group[W]):
         """Find facts and messages that say the same as a text, before the text is written. Nothing is written."""
 
     @asks("POST /v1/facts/query", "fact_queries.QueriedFacts", body=True)
-    def walk_facts(self, *, query: str | None = NOT_GIVEN, kind: Literal["search", "why", "changed", "about", "connected"] = NOT_GIVEN, fact_id: UUID | None = NOT_GIVEN, max_hops: int | None = NOT_GIVEN, traverse_types: Sequence[str] = NOT_GIVEN, min_strength: float = NOT_GIVEN, time_range: Mapping[str, Any] | None = NOT_GIVEN, who: Sequence[str] = NOT_GIVEN, status: Sequence[Literal["active", "superseded", "disputed", "archived"]] = NOT_GIVEN, at: datetime | None = NOT_GIVEN, valid_at: datetime | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, include_graph: bool = NOT_GIVEN, max_nodes: int = NOT_GIVEN) -> Steps[QueriedFacts]:
+    def walk_facts(self, *, query: str | None = NOT_GIVEN, kind: Literal["search", "why", "changed", "about", "connected"] = NOT_GIVEN, fact_id: UUID | None = NOT_GIVEN, max_hops: int | None = NOT_GIVEN, relations: Sequence[str] = NOT_GIVEN, min_strength: float = NOT_GIVEN, time_range: Mapping[str, Any] | None = NOT_GIVEN, who: Sequence[str] = NOT_GIVEN, status: Sequence[Literal["active", "superseded", "disputed", "archived"]] = NOT_GIVEN, at: datetime | None = NOT_GIVEN, valid_at: datetime | None = NOT_GIVEN, container_tags: Sequence[str] = NOT_GIVEN, include_graph: bool = NOT_GIVEN, max_nodes: int = NOT_GIVEN) -> Steps[QueriedFacts]:
         """Follow the links of facts to causes, versions or connected facts, and return them with their paths."""
 
     @asks("POST /v1/ask", "answers.Reply", body=True)
@@ -148,7 +148,7 @@ class RetrievalCalls(Group[W]):
         """Make the block of memory for a prompt: who the user is, then what concerns the question, within a budget."""
 
     @asks("GET /v1/profile", "profiles.PersonProfile")
-    def get_profile(self, *, name: str | None = NOT_GIVEN, node_id: UUID | None = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Steps[PersonProfile]:
+    def get_profile(self, *, name: str | None = NOT_GIVEN, node_id: UUID | None = NOT_GIVEN, container_tags: Sequence[str] | None = NOT_GIVEN) -> Steps[PersonProfile]:
         """Return what holds about the owner or another person, in sections, each statement with its source."""
 
     @asks("GET /v1/unstored/{source_id}", "files.UnstoredMessages")
@@ -212,11 +212,11 @@ class GraphCalls(Group[W]):
     """Operations of the group ``graph``."""
 
     @asks("GET /v1/tree", "graph.TreePage")
-    def tree(self, *, limit: int = NOT_GIVEN, cursor: str | None = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Steps[TreePage]:
+    def tree(self, *, limit: int = NOT_GIVEN, cursor: str | None = NOT_GIVEN, container_tags: Sequence[str] | None = NOT_GIVEN) -> Steps[TreePage]:
         """Return the graph from the root down; for a persona or a third party, the nodes that they may read."""
 
     @lists("GET /v1/nodes", "nodes", "graph.ListedNode")
-    def list_nodes(self, *, path: str | None = NOT_GIVEN, name: str | None = NOT_GIVEN, parent_node_id: UUID | None = NOT_GIVEN, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Pages[ListedNode]:
+    def list_nodes(self, *, path: str | None = NOT_GIVEN, name: str | None = NOT_GIVEN, parent_node_id: UUID | None = NOT_GIVEN, limit: int = NOT_GIVEN, container_tags: Sequence[str] | None = NOT_GIVEN) -> Pages[ListedNode]:
         """List nodes, parents before their children. Without filters the pages hold the whole graph."""
 
     @asks("POST /v1/nodes", "graph.CreatedNode", body=True, changes=True)
@@ -238,10 +238,6 @@ class GraphCalls(Group[W]):
     @asks("GET /v1/nodes/{node_id}/state", "files.NodeFiles")
     def node_state(self, node_id: UUID) -> Steps[NodeFiles]:
         """Return the states of a node's files and the bytes that they occupy."""
-
-    @lists("GET /v1/nodes/{node_id}/records", "records", "records.Record")
-    def records(self, node_id: UUID, *, limit: int = NOT_GIVEN) -> Pages[Record]:
-        """List the records of one node, newest first."""
 
     @asks("POST /v1/records/{record_id}/move", "graph.GraphChange", body=True, changes=True)
     def move_record(self, record_id: UUID, node_id: UUID, *, dry_run: bool = True, etag: str | None = None) -> Steps[GraphChange]:
@@ -320,8 +316,8 @@ class MemoriesCalls(Group[W]):
     """Operations of the group ``memories``."""
 
     @lists("GET /v1/records", "records", "records.ListedRecord")
-    def list_records(self, *, node_id: UUID | None = NOT_GIVEN, below: bool = NOT_GIVEN, source_id: UUID | None = NOT_GIVEN, created_after: datetime | None = NOT_GIVEN, created_before: datetime | None = NOT_GIVEN, occurred_after: datetime | None = NOT_GIVEN, occurred_before: datetime | None = NOT_GIVEN, content_type: Literal["conversation", "event", "file_upload", "note", "other"] | None = NOT_GIVEN, superseded: bool | None = NOT_GIVEN, entity: str | None = NOT_GIVEN, topic: str | None = NOT_GIVEN, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Pages[ListedRecord]:
-        """List memories of the whole graph, the last stored first."""
+    def list_records(self, *, node_id: UUID | None = NOT_GIVEN, below: bool = NOT_GIVEN, source_id: UUID | None = NOT_GIVEN, created_after: datetime | None = NOT_GIVEN, created_before: datetime | None = NOT_GIVEN, occurred_after: datetime | None = NOT_GIVEN, occurred_before: datetime | None = NOT_GIVEN, content_type: Literal["conversation", "event", "file_upload", "note", "other"] | None = NOT_GIVEN, superseded: bool | None = NOT_GIVEN, entity: str | None = NOT_GIVEN, topic: str | None = NOT_GIVEN, order: Literal["created_at", "occurred_at"] = NOT_GIVEN, limit: int = NOT_GIVEN, container_tags: Sequence[str] | None = NOT_GIVEN) -> Pages[ListedRecord]:
+        """List memories of the whole graph, newest first."""
 
     @asks("GET /v1/records/{record_id}", "memories.Memory")
     def get(self, record_id: UUID, *, at: datetime | None = NOT_GIVEN) -> Steps[Memory]:
@@ -348,7 +344,7 @@ class FactsCalls(Group[W]):
     """Operations of the group ``facts``."""
 
     @lists("GET /v1/facts", "facts", "facts.Fact")
-    def list(self, *, node_id: UUID | None = NOT_GIVEN, below: bool = NOT_GIVEN, kind: Literal["event", "state", "preference", "plan", "decision", "commitment", "relation", "quantity", "other"] | None = NOT_GIVEN, record_id: UUID | None = NOT_GIVEN, who: str | None = NOT_GIVEN, occurred_after: datetime | None = NOT_GIVEN, occurred_before: datetime | None = NOT_GIVEN, superseded: bool | None = NOT_GIVEN, status: Literal["active", "superseded", "disputed", "archived"] | None = NOT_GIVEN, tag: Sequence[str] | None = NOT_GIVEN, forgotten: bool = NOT_GIVEN, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Pages[Fact]:
+    def list(self, *, node_id: UUID | None = NOT_GIVEN, below: bool = NOT_GIVEN, kind: Literal["event", "state", "preference", "plan", "decision", "commitment", "relation", "quantity", "other"] | None = NOT_GIVEN, record_id: UUID | None = NOT_GIVEN, who: str | None = NOT_GIVEN, occurred_after: datetime | None = NOT_GIVEN, occurred_before: datetime | None = NOT_GIVEN, superseded: bool | None = NOT_GIVEN, status: Literal["active", "superseded", "disputed", "archived"] | None = NOT_GIVEN, tags: Sequence[str] | None = NOT_GIVEN, forgotten: bool = NOT_GIVEN, limit: int = NOT_GIVEN, container_tags: Sequence[str] | None = NOT_GIVEN) -> Pages[Fact]:
         """List facts of the whole graph, newest first."""
 
     @asks("POST /v1/facts", "facts.StatedFact", body=True, changes=True)
@@ -358,10 +354,6 @@ class FactsCalls(Group[W]):
     @asks("GET /v1/records/{record_id}/facts", "facts.BroughtFacts")
     def of_record(self, record_id: UUID, *, limit: int = NOT_GIVEN, cursor: str | None = NOT_GIVEN) -> Steps[BroughtFacts]:
         """List the facts of one memory, the new ones among them, and their links and conflicts with known facts."""
-
-    @lists("GET /v1/nodes/{node_id}/facts", "facts", "facts.Fact")
-    def of_node(self, node_id: UUID, *, below: bool = NOT_GIVEN, limit: int = NOT_GIVEN, space: Sequence[str] | None = NOT_GIVEN) -> Pages[Fact]:
-        """List the facts of the memories in a node, newest first."""
 
     @asks("GET /v1/facts/{fact_id}", "facts.FactWithPlaces")
     def get(self, fact_id: UUID) -> Steps[FactWithPlaces]:
@@ -410,10 +402,6 @@ class DigestsCalls(Group[W]):
     @asks("DELETE /v1/digests/{digest_id}", "digests.RemovedDigest", changes=True)
     def remove(self, digest_id: UUID, *, dry_run: bool = True) -> Steps[RemovedDigest]:
         """Remove a digest. Its memories stay. The digest of a window is made again if digests are switched on."""
-
-    @lists("GET /v1/nodes/{node_id}/digests", "digests", "digests.Digest")
-    def of_node(self, node_id: UUID, *, days: Literal["7", "30", "90"] | None = NOT_GIVEN, limit: int = NOT_GIVEN) -> Pages[Digest]:
-        """List the digests of a node's windows, the last made first."""
 
 
 class LinksCalls(Group[W]):
@@ -652,7 +640,7 @@ class ActionsCalls(Group[W]):
         """Return an action, with the text of the note that it holds."""
 
     @asks("POST /v1/actions/{action_id}/votes", "actions.Action", body=True, changes=True)
-    def vote(self, action_id: UUID, approve: bool, *, second: bool = NOT_GIVEN) -> Steps[Action]:
+    def vote(self, action_id: UUID, approves: bool, *, second: bool = NOT_GIVEN) -> Steps[Action]:
         """Approve or reject an action. An action is carried out as soon as the last vote approves it."""
 
     @asks("GET /v1/nodes/{node_id}/standard", "actions.Standard")

@@ -15,7 +15,7 @@ test("a text is added, found, answered with and forgotten", async () => {
   expect((await client.context("boiler")).text).toContain("4711");
 
   const foreseen = await client.forget(recordId!);
-  expect("records" in foreseen && foreseen.records).toBe(1);
+  expect("record_count" in foreseen && foreseen.record_count).toBe(1);
   await client.memories.get(recordId!);
   await client.forget(recordId!, { dry_run: false });
   await expect(client.memories.get(recordId!)).rejects.toThrow(NotFound);

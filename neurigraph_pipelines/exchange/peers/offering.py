@@ -109,7 +109,7 @@ def list_records(context: Context, node_id: UUID, prefix: str = "") -> OfferedRe
         versions = _QUERIES["versions"].format(schema=_schema_of(tx, node_id))
         values = {"prefix": prefix, "record_ids": None, "digits": len(prefix) + _DIGITS}
         (counted,) = tx.execute(_QUERIES["digest"].format(versions=versions), values)
-        if counted["records"] > LISTED_AT_ONCE and len(prefix) < MAX_PREFIX:
+        if counted["record_count"] > LISTED_AT_ONCE and len(prefix) < MAX_PREFIX:
             return OfferedRecords(
                 parts=views_of(tx, _QUERIES["digests"].format(versions=versions), OfferedPart, values)
             )

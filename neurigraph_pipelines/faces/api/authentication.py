@@ -155,13 +155,14 @@ Owner = Annotated[Claims, _caller_who(Who.OWNER)]
 
 
 async def _within(
-    caller: Caller, space: Annotated[list[str] | None, Query(max_length=MAX_TAGS, description=ONLY_SPACES)] = None
+    caller: Caller,
+    container_tags: Annotated[list[str] | None, Query(max_length=MAX_TAGS, description=ONLY_SPACES)] = None,
 ) -> Claims:
-    return caller.within(checked_tags(space or ()))
+    return caller.within(checked_tags(container_tags or ()))
 
 
 Within = Annotated[Claims, Depends(_within)]
-"""Claims of the caller, limited to the spaces that the parameter `space` names."""
+"""Claims of the caller, limited to the spaces that `container_tags` names."""
 
 
 async def _administrator(request: Request, _: _AdminCredentials) -> Claims:

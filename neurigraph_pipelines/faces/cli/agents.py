@@ -10,8 +10,9 @@ from typing import Annotated
 
 import typer
 
+from neurigraph_pipelines.faces.cli import output
 from neurigraph_pipelines.faces.cli.about_user import note_user
-from neurigraph_pipelines.faces.cli.output import Json, Output, printable
+from neurigraph_pipelines.faces.cli.output import printable, with_json
 from neurigraph_pipelines.model.errors import InvalidInputError
 
 commands = typer.Typer()
@@ -39,9 +40,7 @@ def mcp(context: typer.Context, user: MemoryOf = None) -> None:
             raise InvalidInputError("give --user after `install`")
         return
     if sys.stdin.isatty():
-        Output(as_json=False).note(
-            "Waiting for a client on standard input: `neurigraph mcp install` says how to add it."
-        )
+        output.note("Waiting for a client on standard input: `neurigraph mcp install` says how to add it.")
     from neurigraph_pipelines.faces.cli.operating import keeper
     from neurigraph_pipelines.faces.cli.session import argument, opened
     from neurigraph_pipelines.faces.mcp.stdio import import_ahead, serve
@@ -52,6 +51,7 @@ def mcp(context: typer.Context, user: MemoryOf = None) -> None:
 
 
 @_group.command()
+@with_json
 def install(
     client: Annotated[
         str | None,
@@ -64,7 +64,6 @@ def install(
     url: Annotated[
         str | None, typer.Option(help="Address of the API, with --http. Default: that of the settings.")
     ] = None,
-    as_json: Json = False,
 ) -> None:
     """Print how to connect the usual clients. Nothing is written, and no key is printed."""
     from neurigraph_pipelines.faces.cli.session import installed
@@ -84,6 +83,6 @@ def install(
     wanted = [client] if client is not None else list(_CLIENTS)
     found = [instructions(Client(one), reached) for one in wanted]
 
-    Output(as_json).said(
+    output.said(
         {"clients": [asdict(one) for one in found]}, *(f"{one.title}. {one.where}\n\n{one.text}\n" for one in found)
     )

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.faces.cli import layouts
-from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli import layouts, output
+from neurigraph_pipelines.faces.cli.output import counted
 from neurigraph_pipelines.faces.cli.session import installed, opened, option, positional
 from neurigraph_pipelines.runtime.stack.backup.check import check
 from neurigraph_pipelines.runtime.stack.backup.create import BackupListener, back_up
@@ -33,16 +33,14 @@ def create(
     folder: Folder,
     key: KeyFile = None,
     keep: Annotated[int | None, option("Keep this many of the newest backups, and remove older ones.", min=1)] = None,
-    as_json: Json = False,
 ) -> None:
     """Back up the database and all stored files as of one moment, while everything runs.
 
     The folder may hold earlier backups: only new files are copied. Secrets, keys of providers and settings are not in a
     backup.
     """
-    output = Output(as_json)
     target = _folder(folder, key)
-    with opened() as installation, _listening(output) as listener:
+    with opened() as installation, _listening() as listener:
         done = back_up(installation, target, keep, listener)
     for lost in done.lost:
         output.note(f"missing or damaged in the object store: {lost}")
@@ -56,13 +54,12 @@ def create(
 
 
 @commands.command()
-def verify(folder: Folder, key: KeyFile = None, backup: BackupId = None, as_json: Json = False) -> None:
+def verify(folder: Folder, key: KeyFile = None, backup: BackupId = None) -> None:
     """Read all backups of a folder, or one, and compare every byte with its checksum.
 
     Exits with 1 if something is damaged or missing.
     """
-    output = Output(as_json)
-    with _listening(output) as listener:
+    with _listening() as listener:
         report = check(_folder(folder, key), backup, listener)
 
     def layout() -> Any:
@@ -78,28 +75,24 @@ def verify(folder: Folder, key: KeyFile = None, backup: BackupId = None, as_json
 
 
 @commands.command("list")
-def list_backups(folder: Folder, key: KeyFile = None, as_json: Json = False) -> None:
+def list_backups(folder: Folder, key: KeyFile = None) -> None:
     """List the complete backups of a folder, oldest first."""
     target = _folder(folder, key)
     target.open()
     found = target.backups()
 
-    Output(as_json).said({"backups": found}, *(found or [f"There is no complete backup in {target.path}."]))
+    output.said({"backups": found}, *(found or [f"There is no complete backup in {target.path}."]))
 
 
 @commands.command("new-key")
-def new_key(
-    file: Annotated[Path, positional("The new key file, readable only by you.")], as_json: Json = False
-) -> None:
+def new_key(file: Annotated[Path, positional("The new key file, readable only by you.")]) -> None:
     """Make a key for encrypted backups. Keep a copy elsewhere: without it a backup cannot be read.
 
     The printed public key, in a file of its own, suffices for making backups.
     """
     public = AgeKey.make(file)
 
-    Output(as_json).said(
-        {"file": str(file), "public_key": public}, f"The secret key is in {file}. The public key: {public}"
-    )
+    output.said({"file": str(file), "public_key": public}, f"The secret key is in {file}. The public key: {public}")
 
 
 @commands.command()
@@ -108,15 +101,13 @@ def restore(
     key: KeyFile = None,
     backup: BackupId = None,
     replace: Annotated[bool, option("Delete the memories that this installation holds.", "--replace")] = False,
-    as_json: Json = False,
 ) -> None:
     """Restore a backup into this installation, which must be empty and not running.
 
     The same questions get the same answers with the same scores. API keys stay valid; the installation's secrets are
     new.
     """
-    output = Output(as_json)
-    with installed() as installation, _listening(output) as listener:
+    with installed() as installation, _listening() as listener:
         done = restore_backup(installation, _folder(folder, key), backup, replace, listener)
         home = installation.home
     for lost in done.lost:
@@ -136,7 +127,7 @@ def _folder(path: Path, key: Path | None) -> BackupFolder:
 
 
 @contextmanager
-def _listening(output: Output) -> Iterator[BackupListener]:
+def _listening() -> Iterator[BackupListener]:
     with output.progress(in_bytes=True) as progress:
         task = progress.add_task("reading", total=None)
         yield BackupListener(

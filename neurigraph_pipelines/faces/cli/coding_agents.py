@@ -15,11 +15,11 @@ from typing import Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.faces.cli import layouts
+from neurigraph_pipelines.faces.cli import layouts, output
 from neurigraph_pipelines.faces.cli.agent_settings import EVENTS, Change, Command, Kept, as_data, changes, write_all
 from neurigraph_pipelines.faces.cli.agents import MemoryOf
 from neurigraph_pipelines.faces.cli.git_history import repository_of, space_of
-from neurigraph_pipelines.faces.cli.output import Json, Output, printable
+from neurigraph_pipelines.faces.cli.output import printable
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, installed, opened, option, positional
 from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.model.chat import Turn
@@ -54,7 +54,6 @@ def add(
     user: MemoryOf = None,
     yes: Confirmed = False,
     dry_run: DryRun = False,
-    as_json: Json = False,
 ) -> None:
     """Add the server and hooks to the settings of coding agents, beside other entries. The changes are shown first.
 
@@ -64,7 +63,7 @@ def add(
     with installed() as installation:
         home = installation.home
     command = Command((str(Path(sys.argv[0]).absolute()),), _environment(home))
-    _change(agent, project, command, None if user is None else argument(user), home, (yes, dry_run, as_json))
+    _change(agent, project, command, None if user is None else argument(user), home, yes=yes, dry_run=dry_run)
 
 
 @commands.command("remove")
@@ -73,16 +72,15 @@ def remove(
     project: Project = None,
     yes: Confirmed = False,
     dry_run: DryRun = False,
-    as_json: Json = False,
 ) -> None:
     """Restore the settings of coding agents. Of a file that changed since, only our entries are taken out."""
     with installed() as installation:
         home = installation.home
-    _change(agent, project, None, None, home, (yes, dry_run, as_json))
+    _change(agent, project, None, None, home, yes=yes, dry_run=dry_run)
 
 
 @commands.command("list")
-def list_agents(project: Project = None, as_json: Json = False) -> None:
+def list_agents(project: Project = None) -> None:
     """Show which coding agents are connected."""
     with installed() as installation:
         home = installation.home
@@ -93,7 +91,7 @@ def list_agents(project: Project = None, as_json: Json = False) -> None:
         left = changes(one, folder, None, None, is_project=here) if kept.is_there else []
         found.append({"agent": one, "installed": kept.is_there, "files": [str(each.path) for each in left]})
 
-    Output(as_json).result(
+    output.result(
         {"agents": found}, lambda: layouts.page([{**one, "files": ", ".join(one["files"])} for one in found], None)
     )
 
@@ -104,10 +102,11 @@ def _change(
     command: Command | None,
     user: str | None,
     home: Path,
-    options: tuple[bool, bool, bool],
+    *,
+    yes: bool,
+    dry_run: bool,
 ) -> None:
     """Show the changes of the settings of agents, ask, and write them."""
-    yes, dry_run, as_json = options
     if agent not in (*AGENTS, "all"):
         raise InvalidInputError(f"{printable(agent)!r} is no coding agent: give one of {', '.join(AGENTS)}, or all")
     folder, made = _folder(project), list[tuple[Kept, list[Change]]]()
@@ -116,7 +115,6 @@ def _change(
         wanted = changes(one, folder, command, user, is_project=project is not None)
         made.append((kept, wanted if command is not None else list(kept.restored(wanted))))
     every = [change for _, listed in made for change in listed]
-    output = Output(as_json)
     shown = "\n".join(change.shown() for change in every) or "Nothing to change."
     output.show(lambda: _lines(shown))
     if every and not dry_run:

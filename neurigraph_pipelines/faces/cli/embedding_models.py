@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from neurigraph_pipelines.faces.cli import layouts
-from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli import layouts, output
+from neurigraph_pipelines.faces.cli.output import counted
 from neurigraph_pipelines.faces.cli.session import opened, option, user_id_of
 from neurigraph_pipelines.ingestion.model_comparison import CanaryModel, Comparison, RankingFigures, compare_models
 from neurigraph_pipelines.ingestion.model_registry import describe_model, list_models
@@ -25,7 +25,6 @@ def embedding_models(
     ] = None,
     model: Annotated[str | None, option("Model of the canary. Default: the one of the settings.")] = None,
     user: Annotated[str | None, option("Also compare on the kept questions of this user.", "--user", "-u")] = None,
-    as_json: Json = False,
 ) -> None:
     """List the embedding models that users have, had or move to; with --canary, compare another one first.
 
@@ -48,7 +47,7 @@ def embedding_models(
         listed = layouts.table([one.labelled() for one in found])
         return listed if comparison is None else layouts.stacked(listed, layouts.lines("", *_lines(comparison)))
 
-    Output(as_json).result(shown, layout)
+    output.result(shown, layout)
 
 
 def _lines(comparison: Comparison) -> list[str]:

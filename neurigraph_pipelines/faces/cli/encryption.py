@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.faces.cli import layouts
-from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli import layouts, output
+from neurigraph_pipelines.faces.cli.output import counted
 from neurigraph_pipelines.faces.cli.session import opened, option
 from neurigraph_pipelines.lifecycle.encrypting import encrypt_stored
 from neurigraph_pipelines.model.errors import ConfigurationError
@@ -21,7 +21,7 @@ commands = typer.Typer()
 
 
 @commands.command("show")
-def status(as_json: Json = False) -> None:
+def status() -> None:
     """Show whether new files are encrypted, how many stored ones are, and which master key wraps the keys of graphs."""
     with opened() as installation:
         objects = installation.encrypted_objects
@@ -40,27 +40,26 @@ def status(as_json: Json = False) -> None:
 
     data = {"enabled": enabled, "keys": names.total(), "master_keys": dict(names)}
     counts = {} if found is None else {"encrypted": found.encrypted, "plain": found.plain}
-    Output(as_json).result({**data, **counts}, layout)
+    output.result({**data, **counts}, layout)
 
 
 @commands.command()
 def apply(
     limit: Annotated[int, typer.Option(min=1, help="Most files that are encrypted now.")] = 10_000,
     dry_run: Annotated[bool, option("Count the files, and encrypt none.", "--dry-run")] = False,
-    as_json: Json = False,
 ) -> None:
     """Encrypt the files that were stored before encryption was switched on. Run it again after an interruption."""
     with opened() as installation:
         report = encrypt_stored(installation.context, _required(installation), limit=limit, dry_run=dry_run)
 
-    Output(as_json).said(
+    output.said(
         asdict(report),
         f"{counted(report.written, 'file')} encrypted now, {report.encrypted:,} before; {report.plain:,} are left.",
     )
 
 
 @commands.command()
-def rotate(as_json: Json = False) -> None:
+def rotate() -> None:
     """Wrap the keys of all graphs by a new master key; no file is written again. Run it again after an interruption.
 
     Stop `neurigraph up` before. If a command prints the master key, let it print the new one in a line before the old.
@@ -73,9 +72,7 @@ def rotate(as_json: Json = False) -> None:
         finally:
             lock.release()
 
-    Output(as_json).said(
-        {"keys": done}, f"A new master key wraps {counted(done, 'key')}. Restart all running processes."
-    )
+    output.said({"keys": done}, f"A new master key wraps {counted(done, 'key')}. Restart all running processes.")
 
 
 def _required(installation: Installation) -> EncryptedObjectStore:

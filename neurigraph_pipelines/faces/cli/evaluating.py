@@ -12,9 +12,8 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from neurigraph_pipelines.faces.cli import layouts
+from neurigraph_pipelines.faces.cli import layouts, output
 from neurigraph_pipelines.faces.cli.about_user import note_user
-from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import claims_of, opened, option, positional, usual_user
 from neurigraph_pipelines.faces.cli.signals import one_signal
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -55,8 +54,7 @@ def evaluate(
     answers: Annotated[bool, typer.Option(help="Answer the questions. With --no-answers, only count sources.")] = True,
     price_in: _Price = None,
     price_out: _Price = None,
-    output: Annotated[Path | None, option("Write report.md and report.html there.", "--output", "-o")] = None,
-    as_json: Json = False,
+    folder: Annotated[Path | None, option("Write report.md and report.html there.", "--output", "-o")] = None,
 ) -> None:
     """Ask questions whose answers or sources are known, and report the shares found and answered, and the cost.
 
@@ -68,17 +66,16 @@ def evaluate(
         raise InvalidInputError(f"--format {format_name} has a history of its own: leave --user out")
     if (price_in is None) != (price_out is None):
         raise InvalidInputError("--price-in and --price-out belong together: give both, or neither")
-    if output is not None:
-        make_folder(output)
-    out = Output(as_json)
+    if folder is not None:
+        make_folder(folder)
     with one_signal(), ExitStack() as opening:
-        run = _Run(file, limit, (reader, judge), answers, out, opening)
+        run = _Run(file, limit, (reader, judge), answers, opening)
         results = run.own(user) if format_name == "own" else run.published(format_name)
         figures = figures_of(results, run.about(price_in, price_out))
-    if output is not None:
-        write_report(output, figures)
+    if folder is not None:
+        write_report(folder, figures)
 
-    out.result(figures, lambda: _layout(figures))
+    output.result(figures, lambda: _layout(figures))
 
 
 def _layout(figures: Figures) -> RenderableType:
@@ -108,7 +105,6 @@ class _Run:
     limit: int | None
     models: tuple[str | None, str | None]
     answers: bool
-    output: Output
     opening: ExitStack
 
     def own(self, user: str | None) -> list[Result]:
@@ -124,11 +120,11 @@ class _Run:
     def published(self, name: Any) -> list[Result]:
         """Store the history of a published benchmark, ask its questions, and remove the history."""
         total = count_questions(name, self.file, self.limit)  # what is broken is known before a server starts
-        self.output.note("Making an installation for this evaluation, which is removed at its end.")
+        output.note("Making an installation for this evaluation, which is removed at its end.")
         here = self._opened(self.opening.enter_context(scratch_installation(settings_of(None))))
         self._subject = f"{self.file.name}, {name}"
         samples = read_published(name, self.file)
-        asked = ask_samples(here.context, here.cursors, samples, self._readers, self.limit, self.output.note)
+        asked = ask_samples(here.context, here.cursors, samples, self._readers, self.limit, output.note)
         return self._followed(asked, total)
 
     def about(self, price_in: float | None, price_out: float | None) -> Circumstances:
@@ -145,7 +141,7 @@ class _Run:
 
     def _followed(self, results: Iterator[Result], total: int) -> list[Result]:
         done = []
-        with self.output.progress() as progress:
+        with output.progress() as progress:
             task = progress.add_task("asking", total=total)
             for result in results:
                 done.append(result)

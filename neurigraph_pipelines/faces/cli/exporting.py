@@ -15,8 +15,9 @@ import typer
 from neurigraph_pipelines.exchange.portability.archive import new_archive, new_file, open_archive
 from neurigraph_pipelines.exchange.portability.export import Exported, written, zipped
 from neurigraph_pipelines.exchange.portability.restore import restore_user
+from neurigraph_pipelines.faces.cli import output
 from neurigraph_pipelines.faces.cli.about_user import note_user
-from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli.output import counted
 from neurigraph_pipelines.faces.cli.session import argument, claims_of, opened, option, positional
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import InvalidInputError
@@ -38,14 +39,13 @@ def export_user(
     key: Annotated[
         Path | None, option("Encrypt it as one zip file for the age key, secret or public, in this file.")
     ] = None,
-    as_json: Json = False,
 ) -> None:
     """Export all data of a user: the rows of every table as JSON lines, and the stored files byte for byte.
 
     `neurigraph import TARGET --format neurigraph --user USER` restores it in another database. The target appears once
     it is complete, readable only by you. It contains no API keys.
     """
-    output, report = Output(as_json), Exported()
+    report = Exported()
     with opened() as installation:
         claims = claims_of(installation, user, whole_graph=True)
         write = _written if key is None else partial(_encrypted, key)
@@ -89,7 +89,7 @@ def _encrypted(key: Path, installation: Installation, claims: Claims, target: Pa
             yield file.write(piece)
 
 
-def import_export(path: Path, user: str, output: Output, key: Path | None) -> None:
+def import_export(path: Path, user: str, key: Path | None) -> None:
     """Restore an export into this database, in which its user must not exist."""
     with (
         opened() as installation,

@@ -10,9 +10,8 @@ from uuid import UUID
 import typer
 
 from neurigraph_pipelines.access.short_ids import id_of, may_begin
-from neurigraph_pipelines.faces.cli import layouts
+from neurigraph_pipelines.faces.cli import layouts, output
 from neurigraph_pipelines.faces.cli.operations import Confirmed, confirm
-from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.result_layouts import shown
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
@@ -53,7 +52,6 @@ def forget(
     everything: Annotated[bool, option("Erase the user and all their data.", "--everything")] = False,
     dry_run: DryRun = False,
     yes: Confirmed = False,
-    as_json: Json = False,
 ) -> None:
     """Erase a record, a fact, a node with all nodes below it, or a user, with all derived data. This cannot be undone.
 
@@ -61,7 +59,6 @@ def forget(
     """
     if everything == (identifier is not None):
         raise InvalidInputError("give a record, a node or a fact, or --everything to erase the user")
-    output = Output(as_json)
     with opened() as installation:
         claims = claims_of(installation, user, whole_graph=True)
         subject, preview = _find(installation, claims, identifier)
@@ -73,7 +70,7 @@ def forget(
         if preview is not None and not yes:
             confirm(preview)
         nodes = len(preview.nodes) if preview is not None else None
-        receipt = _erase(installation.acting_for(claims), subject, nodes, output)
+        receipt = _erase(installation.acting_for(claims), subject, nodes)
         if subject.kind is SubjectKind.USER:
             installation.databases.directory.forget(subject.subject_id)
         data = with_objects(installation.database, receipt)
@@ -84,7 +81,7 @@ def forget(
         )
 
 
-def _erase(context: Context, subject: ErasureSubject, nodes: int | None, output: Output) -> Erasure:
+def _erase(context: Context, subject: ErasureSubject, nodes: int | None) -> Erasure:
     """Erase a subject with so many nodes, and show the progress."""
     with output.progress() as progress:
         tasks = {name: progress.add_task(name, total=total) for name, total in (("nodes", nodes), ("objects", None))}
@@ -98,7 +95,6 @@ def erasures(
     user: AnyUserSlug = None,
     finish: Annotated[bool, option("First finish erasures that were interrupted.", "--finish")] = False,
     limit: Annotated[int, typer.Option(min=1, max=200, help="Maximum number of receipts, newest first.")] = 50,
-    as_json: Json = False,
 ) -> None:
     """Show the receipts of erasures: ids, counts and checksums, without any erased text."""
     with opened() as installation:
@@ -109,17 +105,16 @@ def erasures(
             found = receipts(tx, user_id, limit=limit)
         data = {"erasures": [with_objects(installation.database, receipt) for receipt in found]}
     receipts_shown = [shown(one, "") for one in found] or [layouts.lines("Nothing was erased.")]
-    Output(as_json).result(data, lambda: layouts.stacked(*receipts_shown))
+    output.result(data, lambda: layouts.stacked(*receipts_shown))
 
 
 @administration.command()
-def scrub(user: AnyUserSlug = None, as_json: Json = False) -> None:
+def scrub(user: AnyUserSlug = None) -> None:
     """Rewrite the tables of the database, so that their files contain no erased data.
 
     Each table is locked while it is rewritten, and needs its own size in free disk space. Database logs and backups are
     not changed.
     """
-    output = Output(as_json)
     with opened() as installation, output.progress() as progress:
         task = progress.add_task("tables", total=None)
         user_id = user_id_of(installation, user)

@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from neurigraph_pipelines.faces.cli.output import with_json
+
 
 @dataclass(frozen=True)
 class Group:
@@ -131,6 +133,8 @@ def add_all(app: typer.Typer, commands: typer.Typer) -> None:
     """Add commands with each paragraph of their help in one line: Typer keeps the line breaks of docstrings."""
     for command in commands.registered_commands:
         text = command.help or getdoc(command.callback) or ""
+        assert command.callback is not None
+        command.callback = with_json(command.callback)
         command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
     app.add_typer(commands)
 

@@ -9,9 +9,9 @@ from tempfile import NamedTemporaryFile
 
 import typer
 
+from neurigraph_pipelines.faces.cli import output
 from neurigraph_pipelines.faces.cli.exporting import FORMAT, import_export
 from neurigraph_pipelines.faces.cli.git_history import repository_of, space_of, write_history
-from neurigraph_pipelines.faces.cli.output import Output
 from neurigraph_pipelines.faces.cli.session import argument, opened
 from neurigraph_pipelines.faces.cli.uploading import ensure_owner, find_owner, import_document, import_page
 from neurigraph_pipelines.faces.cli.vaults import format_of, import_notes, import_view
@@ -40,7 +40,6 @@ class Import:
     format_name: str
     privacy: Privacy | None
     details: SourceDetails
-    output: Output
     dates: str | None
     dry_run: bool
 
@@ -60,12 +59,12 @@ class Import:
                 raise InvalidInputError(
                     "--dry-run is for conversations: what is at an address is fetched and stored as a whole."
                 )
-            import_page(what, self.user, self.output, self.privacy, external_id, self.details)
+            import_page(what, self.user, self.privacy, external_id, self.details)
             return
         path = Path(what)
         require_there(path)
         if key is not None or (self.format_name in ("auto", FORMAT) and is_encrypted(path)):
-            import_export(path, self.user, self.output, key)
+            import_export(path, self.user, key)
         elif not is_watched:
             self._take_file(path, external_id)
         elif self.dry_run or external_id is not None or self.details.replaces is not None or self.format_name in FORMS:
@@ -96,7 +95,7 @@ class Import:
             self._take_file(file, external_id_of("watch", argument(file.relative_to(folder).as_posix())))
 
         with opened() as installation:  # kept open, so that the server does not start for each file
-            watch(folder, installation.settings.uploads.drop_settle_seconds, take, self.output)
+            watch(folder, installation.settings.uploads.drop_settle_seconds, take)
 
     def _take_file(self, file: Path, external_id: str | None) -> None:
         chosen = format_of(file) if self.format_name == "auto" else self.format_name
@@ -105,13 +104,13 @@ class Import:
         if chosen in FORMS:
             if external_id is not None:
                 raise InvalidInputError("--external-id is for one file: the notes of a vault are known by their paths.")
-            import_notes(file, chosen, self.user, self.output, self.privacy, self.details, self.dry_run)
+            import_notes(file, chosen, self.user, self.privacy, self.details, self.dry_run)
         elif chosen == FORMAT:
-            import_export(file, self.user, self.output, None)
+            import_export(file, self.user, None)
         elif chosen == DOCUMENT:
             if self.format_name == "auto" and (reason := why_document(file)) is not None:
-                self.output.note(f"not read as a conversation: {reason}")
-            import_document(file, self.user, self.output, self.privacy, external_id, self.details)
+                output.note(f"not read as a conversation: {reason}")
+            import_document(file, self.user, self.privacy, external_id, self.details)
         else:
             self._take_conversations(file, chosen)
 
@@ -121,12 +120,12 @@ class Import:
             if self.dry_run:
                 owner, created = find_owner(installation, self.user), False
             else:
-                installation, owner, created = ensure_owner(installation, self.user, self.output)
-            with self.output.progress(in_bytes=True) as progress:
+                installation, owner, created = ensure_owner(installation, self.user)
+            with output.progress(in_bytes=True) as progress:
                 task = progress.add_task(f"{'reading' if self.dry_run else 'importing'} {chosen}", total=total)
                 on_bytes = partial(progress.advance, task)
                 if owner is None:
-                    self.output.note(f"the user {self.user} does not exist and would be created")
+                    output.note(f"the user {self.user} does not exist and would be created")
                     report = importing.count_file(
                         installation.settings,
                         file,
@@ -149,9 +148,9 @@ class Import:
                     )
         data = {"user": self.user if owner is None else owner.slug, "user_created": created, "dry_run": self.dry_run}
         data |= {"file": str(file), "format": chosen, **asdict(report)}
-        self.output.result(data, lambda: import_view(report, self.dry_run))
+        output.result(data, lambda: import_view(report, self.dry_run))
         if report.rejected and not report.conversations_seen:
             raise typer.Exit(_NOTHING_ACCEPTED)
 
     def _note_rejected(self, item: RejectedItem) -> None:
-        self.output.note(f"rejected: {item.where}: {item.reason}")
+        output.note(f"rejected: {item.where}: {item.reason}")

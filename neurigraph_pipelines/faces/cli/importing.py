@@ -11,7 +11,6 @@ import typer
 from pydantic import Field
 
 from neurigraph_pipelines.faces.cli.import_kinds import Import
-from neurigraph_pipelines.faces.cli.output import Json, Output
 from neurigraph_pipelines.faces.cli.session import DryRun, UserSlug, option, positional
 from neurigraph_pipelines.faces.cli.taken import fields_of, stated_by, with_options
 from neurigraph_pipelines.faces.operations.source_fields import PRIVACY, SourceFields
@@ -86,7 +85,6 @@ def import_file(
     git: _Git = False,
     key: _Key = None,
     dry_run: DryRun = False,
-    as_json: Json = False,
     **stated: Any,
 ) -> None:
     """Import the conversations of a file into the inbox, or the file itself if it contains none.
@@ -99,7 +97,7 @@ def import_file(
     """
     source = stated_by(_Stated, _OPTIONS, stated)
     details = with_zone(replace(source.details, replaces=replaces), source.time_zone)
-    chosen = Import(user, format_name, source.privacy, details, Output(as_json), dates, dry_run)
+    chosen = Import(user, format_name, source.privacy, details, dates, dry_run)
     if git and format_name != "auto":
         raise InvalidInputError("--git reads a repository, which has one format: leave --format out.")
     if git:

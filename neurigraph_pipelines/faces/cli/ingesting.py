@@ -8,8 +8,8 @@ from typing import Any
 
 import typer
 
-from neurigraph_pipelines.faces.cli import layouts
-from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli import layouts, output
+from neurigraph_pipelines.faces.cli.output import counted
 from neurigraph_pipelines.faces.cli.session import AnyUserSlug, opened, user_id_of
 from neurigraph_pipelines.faces.cli.uploading import read_uploads
 from neurigraph_pipelines.inbox import triggers
@@ -36,7 +36,7 @@ _UNREAD_REMEDY = "`neurigraph source failure list` shows why, and `neurigraph so
 
 
 @commands.command()
-def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
+def ingest(user: AnyUserSlug = None) -> None:
     """Store all due segments: file, summarise, extract keywords, embed and commit them.
 
     Then embed stored records that have no vectors yet, read new ones for facts, and compare these with earlier ones.
@@ -45,12 +45,11 @@ def ingest(user: AnyUserSlug = None, as_json: Json = False) -> None:
     The exit code is 1 if a segment came back or a file could not be read, and 5 if segments came back and none was
     stored.
     """
-    output = Output(as_json)
     results: list[BatchResult] = []
     with opened() as installation:
         user_id = user_id_of(installation, user)
         context = installation.context
-        unread = read_uploads(installation, user_id, output)
+        unread = read_uploads(installation, user_id)
         with output.progress() as progress:
             task = progress.add_task("storing", total=0)
 

@@ -353,7 +353,7 @@ def _profile_lines(profile: Profile | None) -> dict[str, str]:
         return {}
     state = f"{profile.rebuilt_at:%Y-%m-%d}{', stale' if profile.is_stale else ''}"
     lines = {
-        "profile": f"{counted(profile.records, 'record')} from {profile.first_at:%Y-%m-%d} to "
+        "profile": f"{counted(profile.record_count, 'record')} from {profile.first_at:%Y-%m-%d} to "
         f"{profile.last_at:%Y-%m-%d}; made {state}",
         "about": ", ".join(f"{each.word} {each.weight:.0%}" for each in profile.descriptors),
         "centroids": "; ".join(f"{each.share:.0%} {', '.join(each.descriptors)}".strip() for each in profile.centroids),

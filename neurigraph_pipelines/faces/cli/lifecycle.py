@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 from rich.progress import Progress
 
-from neurigraph_pipelines.faces.cli import layouts
-from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli import layouts, output
+from neurigraph_pipelines.faces.cli.output import counted
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
     DryRun,
@@ -46,7 +46,6 @@ def compress(
     node: Annotated[str | None, option("All files of this node, by path or id.")] = None,
     due: Annotated[bool, option("All files due by the settings, as in Dagster's schedules.", "--due")] = False,
     dry_run: DryRun = False,
-    as_json: Json = False,
 ) -> None:
     """Make files dormant: one, all of a node, all of a user, or all that are due. Repeating it changes nothing.
 
@@ -56,7 +55,6 @@ def compress(
         raise InvalidInputError("give only one of: a file, --node, --due")
     if user is None and not due:
         raise InvalidInputError("give --user, or --due for the due files of all users")
-    output = Output(as_json)
     with opened() as installation:
         claims = claims_of(installation, user) if user is not None else None
         with output.progress() as progress:
@@ -133,7 +131,6 @@ def verify(
     sample: Annotated[int | None, option("Check only this many random files.", min=1, max=1_000_000)] = None,
     quick: Annotated[bool, option("Only check that objects exist; read none.", "--quick")] = False,
     repair: Annotated[bool, option("Repair faults with only one possible repair.", "--repair")] = False,
-    as_json: Json = False,
 ) -> None:
     """Check objects, checksums, passages, registries, counters and the state log, and list all faults.
 
@@ -144,7 +141,6 @@ def verify(
         raise InvalidInputError("--sample reads files of all users and repairs nothing: use it without other options")
     if node is not None and user is None:
         raise InvalidInputError("--node needs --user")
-    output = Output(as_json)
     audit = None
     with opened() as installation, output.progress() as progress:
         if sample is not None:
@@ -205,7 +201,7 @@ def _verified_view(found: Verification, audit: OrphanReport | None) -> Any:
 
 
 @administration.command()
-def storage(user: AnyUserSlug = None, as_json: Json = False) -> None:
+def storage(user: AnyUserSlug = None) -> None:
     """Show the bytes that active and dormant files occupy, and the bytes saved: by user, or by node of one user."""
     with opened() as installation:
         user_id = user_id_of(installation, user)
@@ -217,7 +213,7 @@ def storage(user: AnyUserSlug = None, as_json: Json = False) -> None:
         shown = rows if user is None else nodes
         return layouts.table(shown) if shown else layouts.lines("No file is stored yet.")
 
-    Output(as_json).result({"users": rows, "nodes": nodes}, layout)
+    output.result({"users": rows, "nodes": nodes}, layout)
 
 
 def _totals(totals: StorageTotals) -> dict[str, int]:

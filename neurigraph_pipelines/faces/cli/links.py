@@ -10,7 +10,7 @@ from uuid import UUID
 import typer
 
 from neurigraph_pipelines.access.short_ids import id_of
-from neurigraph_pipelines.faces.cli.output import Json, Output
+from neurigraph_pipelines.faces.cli import output
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, node_id_of, opened, option, positional
 from neurigraph_pipelines.faces.cli.taken import checked, fields_of, read_values, stated_by, with_options
 from neurigraph_pipelines.faces.operations.call import Call
@@ -28,7 +28,7 @@ _Key = Annotated[
     Path | None, option("Sign with this Ed25519 private key (PEM), which is not stored.", exists=True, dir_okay=False)
 ]
 _APART = {*FROM, *TO, "relation", "signature"}
-_ABOUT = [one for one in fields_of(NewLink, {"messages": "--message"}) if one.name not in _APART]
+_ABOUT = [one for one in fields_of(NewLink, {}) if one.name not in _APART]
 _ENDING = [one for one in fields_of(EndLink, {"valid_until": "--at"}) if one.name not in _APART]
 
 
@@ -40,7 +40,6 @@ def add(
     end: Annotated[str, positional("`fact:ID`, `record:ID`, `node:PATH` or `source:ID`.", "TO")],
     user: UserSlug,
     key: _Key = None,
-    as_json: Json = False,
     **stated: Any,
 ) -> None:
     """State a link. The same again changes nothing."""
@@ -52,12 +51,12 @@ def add(
         signature = sign_link(call.context, said, private_key_of(key.read_bytes())) if key is not None else None
         written = state_link(call.context, said, signature=signature)
     line = f"Link {written.link_id}" + ("" if written.created else ", which was stated already")
-    Output(as_json).said(written, line)
+    output.said(written, line)
 
 
 @commands.command("end")
 @with_options(_ENDING)
-def end_of(link: _Link, user: UserSlug, key: _Key = None, as_json: Json = False, **stated: Any) -> None:
+def end_of(link: _Link, user: UserSlug, key: _Key = None, **stated: Any) -> None:
     """End a link. The ended link stays, with the person who ended it."""
     with opened() as installation:
         context = installation.acting_for(claims_of(installation, user))
@@ -67,7 +66,7 @@ def end_of(link: _Link, user: UserSlug, key: _Key = None, as_json: Json = False,
             until = until or datetime.now(UTC)
             signature = sign_ending(context, link_id, until, private_key_of(key.read_bytes()))
         end_link(context, link_id, until, signature)
-    Output(as_json).said({"link_id": link, "state": "ended"}, "The link is ended.")
+    output.said({"link_id": link, "state": "ended"}, "The link is ended.")
 
 
 def _end(call: Call, names: tuple[str, ...], text: str) -> dict[str, UUID]:

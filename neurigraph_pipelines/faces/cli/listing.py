@@ -10,8 +10,7 @@ import typer
 
 from neurigraph_pipelines.access.short_ids import id_of
 from neurigraph_pipelines.database.paging import Page
-from neurigraph_pipelines.faces.cli import layouts
-from neurigraph_pipelines.faces.cli.output import Json, Output
+from neurigraph_pipelines.faces.cli import layouts, output
 from neurigraph_pipelines.faces.cli.result_layouts import listed
 from neurigraph_pipelines.faces.cli.session import (
     AnyUserSlug,
@@ -50,7 +49,6 @@ def list_of_kind(
     kind: Annotated[SourceKind | None, positional("What to list. Default: the newest of each kind.")] = None,
     limit: Limit = 20,
     cursor: Cursor = None,
-    as_json: Json = False,
     **stated: Any,
 ) -> None:
     """List sources with their states, the last received first."""
@@ -64,9 +62,9 @@ def list_of_kind(
             pages[one] = list_sources(call.listing(limit, cursor), one, wanted)
     if kind is not None:
         page = pages[kind]
-        Output(as_json).result(page.shown(f"{kind}s"), lambda: listed(page.items, page.next_cursor))
+        output.result(page.shown(f"{kind}s"), lambda: listed(page.items, page.next_cursor))
         return
-    Output(as_json).result(
+    output.result(
         {f"{one}s": page.items for one, page in pages.items()},
         lambda: layouts.stacked(*(part for one, page in pages.items() for part in _of_kind(one, page))),
     )
@@ -85,7 +83,6 @@ def progress(
     source: Annotated[str, positional("Id or external id of a conversation, event, upload or note.")],
     user: UserSlug,
     wait: Annotated[float, typer.Option(min=0, max=86_400, help="Seconds to wait until it is stored or failed.")] = 0.0,
-    as_json: Json = False,
 ) -> None:
     """Show how far a conversation, an event, an upload or a note is, and the memories that it became."""
     with opened() as installation:
@@ -102,7 +99,7 @@ def progress(
         facts = {name.replace("_", " "): value for name, value in found if name != "record_ids"}
         return layouts.stacked(layouts.fields(facts), layouts.lines(*records))
 
-    Output(as_json).result(found, layout)
+    output.result(found, layout)
 
 
 def _get(installation: Installation, claims: Claims, source_id: UUID) -> SourceState:
@@ -119,7 +116,6 @@ def set_privacy(
     source: Annotated[str, positional("Id or external id of a conversation, event, upload or note.")],
     privacy: Annotated[Privacy, positional("private: only the owner sees it. shared: everybody who sees its nodes.")],
     user: UserSlug,
-    as_json: Json = False,
 ) -> None:
     """Make a conversation, an event, an upload or a note private, or share it again, with all memories from it.
 
@@ -130,9 +126,7 @@ def set_privacy(
         source_id = find_source(installation.database, claims, argument(source))
         privacies.set_privacy(installation.database, claims, source_id, privacy)
 
-    Output(as_json).said(
-        {"source_id": source_id, "privacy": privacy}, f"{source} and all memories from it are now {privacy}."
-    )
+    output.said({"source_id": source_id, "privacy": privacy}, f"{source} and all memories from it are now {privacy}.")
 
 
 @failures.command("list")
@@ -140,7 +134,6 @@ def list_failed(
     user: AnyUserSlug = None,
     replayed: Annotated[bool, option("Include failures that were replayed.", "--replayed")] = False,
     limit: Annotated[int, typer.Option(min=1, max=200, help="Maximum number of failures, newest first.")] = 50,
-    as_json: Json = False,
 ) -> None:
     """List segments that could not be stored and files that could not be read, with the reason."""
     with opened() as installation:
@@ -148,7 +141,7 @@ def list_failed(
         with installation.database.pipeline() as tx:
             found = failing.list_failures(tx, user_id, with_replayed=replayed, limit=limit)
 
-    Output(as_json).result({"failures": found}, lambda: layouts.failures(found))
+    output.result({"failures": found}, lambda: layouts.failures(found))
 
 
 @failures.command()
@@ -158,7 +151,6 @@ def replay(
     ] = None,
     everything: Annotated[bool, option("Replay all open failures.", "--all")] = False,
     user: AnyUserSlug = None,
-    as_json: Json = False,
 ) -> None:
     """Put failed segments and files back into the queue with all their attempts. Repeating it changes nothing."""
     if bool(failure_ids) == everything:
@@ -176,4 +168,4 @@ def replay(
         lines = [f"{each.failure_id}  {each.outcome.replace('_', ' ')}" for each in done]
         return layouts.lines(*lines, "`neurigraph up` stores them automatically, `neurigraph ingest` at once.")
 
-    Output(as_json).result({"replays": done}, layout)
+    output.result({"replays": done}, layout)

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from neurigraph_pipelines.faces.cli import layouts
-from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli import layouts, output
+from neurigraph_pipelines.faces.cli.output import counted
 from neurigraph_pipelines.faces.cli.session import AnyUserSlug, argument, installed, opened, option
 from neurigraph_pipelines.graph import navigation, provisioning
 from neurigraph_pipelines.inbox import triggers
@@ -27,12 +27,11 @@ commands = typer.Typer()
 
 
 @commands.command()
-def migrate(as_json: Json = False) -> None:
+def migrate() -> None:
     """Make the schema in an empty database, or bring the database to this version. Embedded servers need no call.
 
     Makes the database of Dagster, too, which is called NAME_dagster.
     """
-    output = Output(as_json)
     with installed() as installation:
         report = installation.migrate(lambda name: output.note(f"applied {name}"))
         installation.ensure_dagster_database()
@@ -44,34 +43,34 @@ def migrate(as_json: Json = False) -> None:
 
 
 @commands.command(name="key")
-def admin_key(as_json: Json = False) -> None:
+def admin_key() -> None:
     """Print the key that may create users over HTTP."""
     with installed() as installation:
         key = installation.secrets.admin_key()
 
-    Output(as_json).result({"admin_key": key}, lambda: layouts.unbroken(key))
+    output.result({"admin_key": key}, lambda: layouts.unbroken(key))
 
 
 @commands.command(name="metrics-token")
-def metrics_token(as_json: Json = False) -> None:
+def metrics_token() -> None:
     """Print the token that opens `/metrics`, for the credentials file of Prometheus."""
     with installed() as installation:
         token = installation.secrets.metrics_token()
 
-    Output(as_json).result({"metrics_token": token}, lambda: layouts.unbroken(token))
+    output.result({"metrics_token": token}, lambda: layouts.unbroken(token))
 
 
 @commands.command(name="dagster-password")
-def dagster_password(as_json: Json = False) -> None:
+def dagster_password() -> None:
     """Print the password of the database role `neurigraph_dagster`, for a Dagster that something else starts."""
     with installed() as installation:
         password = installation.secret.role_password("neurigraph_dagster")
 
-    Output(as_json).result({"dagster_password": password}, lambda: layouts.unbroken(password))
+    output.result({"dagster_password": password}, lambda: layouts.unbroken(password))
 
 
 @commands.command(name="analyst-url")
-def analyst_url(as_json: Json = False) -> None:
+def analyst_url() -> None:
     """Print the address of the database for analysts: its role reads counts and metadata of all users, and no words.
 
     It contains a password. `neurigraph admin rotate-secret` replaces it.
@@ -79,11 +78,11 @@ def analyst_url(as_json: Json = False) -> None:
     with opened() as installation:
         url = installation.analyst_address
 
-    Output(as_json).result({"analyst_url": url}, lambda: layouts.unbroken(url))
+    output.result({"analyst_url": url}, lambda: layouts.unbroken(url))
 
 
 @commands.command(name="rotate-secret")
-def rotate_secret(as_json: Json = False) -> None:
+def rotate_secret() -> None:
     """Replace the secret that signs claims, and the passwords of the database roles. Restart `serve` afterwards.
 
     Secrets that settings name are taken from there; those in the home folder are generated again.
@@ -99,7 +98,7 @@ def rotate_secret(as_json: Json = False) -> None:
         places = f"New in the home folder: {', '.join(made)}." if made else "Both secrets come from the settings."
         return layouts.lines(f"The database has the new secrets. {places} Restart all running processes.")
 
-    Output(as_json).result({"generated": list(made)}, layout)
+    output.result({"generated": list(made)}, layout)
 
 
 @commands.command()
@@ -108,7 +107,6 @@ def serve(
     port: Annotated[
         int | None, option("Port to listen on; 0 for any free port. Default: the setting api_port.", min=0, max=65_535)
     ] = None,
-    as_json: Json = False,
 ) -> None:
     """Serve the HTTP API until interrupted."""
     from neurigraph_pipelines.faces.serving import http_server
@@ -124,7 +122,7 @@ def serve(
                     f"The API runs at {url}, its documentation at {url}/docs; agents reach it at {url}/mcp."
                 )
 
-            server, output = http_server(installation, is_process=True), Output(as_json)
+            server = http_server(installation, is_process=True)
             output.result({"url": url}, layout)
             with installation.kept_server(output.note), keeper(installation):
                 server.run(sockets=[at])
@@ -152,7 +150,7 @@ def _listener(host: str, port: int) -> socket.socket:
 
 
 @commands.command()
-def stats(user: AnyUserSlug = None, as_json: Json = False) -> None:
+def stats(user: AnyUserSlug = None) -> None:
     """Count stored memories and queued segments."""
     with opened() as installation:
         database = installation.database
@@ -174,4 +172,4 @@ def stats(user: AnyUserSlug = None, as_json: Json = False) -> None:
         )
         return layouts.stacked(layouts.table(rows), layouts.lines(waiting))
 
-    Output(as_json).result({"users": rows, "queue": asdict(queue)}, layout)
+    output.result({"users": rows, "queue": asdict(queue)}, layout)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +12,8 @@ import typer
 from pydantic import TypeAdapter
 
 from neurigraph_pipelines.access.guards import FREE, Guard, Unchanged
-from neurigraph_pipelines.faces.cli.output import Json, Output
+from neurigraph_pipelines.faces.cli import output
+from neurigraph_pipelines.faces.cli.output import with_json, with_parameters
 from neurigraph_pipelines.faces.cli.result_layouts import quoted, shown
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, opened, option
 from neurigraph_pipelines.faces.cli.taken import Taken, checked, parameter_of, read_values, values_of
@@ -43,11 +43,13 @@ def _function(operation: Operation, preset: ValuesByName, about: str) -> Callabl
     """Return the function of an operation's command, with the parameters that Typer reads."""
     takes = [one for one in values_of(operation) if one.name not in preset]
 
-    def run(as_json: bool, user: str = "", **values: Any) -> None:
+    def run(user: str = "", **values: Any) -> None:
         with opened() as installation:
             caller = OPERATOR if operation.who is Who.OPERATOR else claims_of(installation, user)
             operation.who.require(installation.database, caller)
-            call = Call(installation, caller, "cli").within([argument(one) for one in values.get("space") or ()])
+            call = Call(installation, caller, "cli").within(
+                [argument(one) for one in values.get("container_tags") or ()]
+            )
             with _named(takes, values):
                 given = dict(preset) | read_values(takes, call, values)
                 call.look(**{one.name: given.get(one.argument) for one in operation.parameters if one.name in KINDS})
@@ -55,20 +57,17 @@ def _function(operation: Operation, preset: ValuesByName, about: str) -> Callabl
                 if operation.destroys and not given.get("dry_run") and not values["yes"]:
                     confirm(_answer(operation, takes, call, given | {"dry_run": True}))
                 result = _answer(operation, takes, call, given)
-            quotes = {} if as_json else quoted(call, given, result)
+            quotes = {} if output.is_json() else quoted(call, given, result)
         data = result.model_dump(exclude_unset=True) if operation.is_sparse else result
-        Output(as_json).result(data, lambda: shown(result, operation.says, user, quotes))
+        output.result(data, lambda: shown(result, operation.says, user, quotes))
 
     parameters = [one.parameter() for one in takes]
-    parameters += [parameter_of("space", Spaces, None)] if operation.in_spaces else []
+    parameters += [parameter_of("container_tags", Spaces, None)] if operation.in_spaces else []
     parameters += [parameter_of("expected", Expected, None)] if operation.guarded is not None else []
     parameters += [parameter_of("yes", Confirmed, False)] if operation.destroys else []
     parameters += [parameter_of("user", UserSlug)] if operation.who is not Who.OPERATOR else []
-    parameters += [parameter_of("as_json", Json, False)]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
     run.__doc__ = about
-    return run
+    return with_json(with_parameters(run, parameters))
 
 
 def _guard(operation: Operation, given: ValuesByName, expected: str | None) -> Guard:
@@ -103,7 +102,7 @@ def confirm(preview: object) -> None:
     """
     if not sys.stdin.isatty():
         raise InvalidInputError("this cannot be undone: repeat it with --yes, or see what it does with --dry-run")
-    Output(as_json=False).show(lambda: shown(preview, ""))
+    output.draw(shown(preview, ""))
     typer.confirm("Do this for good?", abort=True, err=True)
 
 

@@ -5,12 +5,15 @@ With ``--json`` stdout holds one JSON value and nothing else. ``views`` lays res
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
@@ -19,8 +22,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON value.")]
-"""The option that every command has."""
-
+_AS_JSON: ContextVar[bool] = ContextVar("as_json", default=False)
+_Function = TypeVar("_Function", bound=Callable[..., None])
 _NO_WRAP_WIDTH = 10_000
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -37,58 +40,88 @@ def _plain(value: object) -> Any:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-class Output:
-    """Prints the result, progress and messages of one command."""
+def with_json(function: Callable[..., None]) -> Callable[..., None]:
+    """Return the function of a command with the option ``--json``, which every command has."""
+    hints = get_type_hints(function, include_extras=True)
+    own = inspect.signature(function).parameters
+    if "as_json" in own:  # a module may lie in several groups
+        return function
 
-    def __init__(self, as_json: bool) -> None:
-        self._as_json = as_json
+    @wraps(function)
+    def run(as_json: bool, **given: Any) -> None:
+        _AS_JSON.set(as_json)
+        function(**given)
 
-    def result(self, data: Any, layout: Callable[[], RenderableType]) -> None:
-        """Print ``data`` as JSON with ``--json``, else ``layout`` for a person."""
-        self.data(data)
-        self.show(layout)
+    parameters = [one.replace(annotation=hints[name], kind=one.KEYWORD_ONLY) for name, one in own.items()]
+    json_option = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json)
+    return with_parameters(run, [*parameters, json_option])
 
-    def said(self, data: Any, *lines: str) -> None:
-        """Print ``data`` as JSON with ``--json``, else lines for a person."""
 
-        def layout() -> RenderableType:
-            from neurigraph_pipelines.faces.cli import layouts
+def with_parameters(function: _Function, parameters: Sequence[inspect.Parameter]) -> _Function:
+    """Give a function the parameters that Typer reads, and return it."""
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    function.__annotations__ = {one.name: one.annotation for one in parameters}
+    return function
 
-            return layouts.lines(*lines)
 
-        self.result(data, layout)
+def is_json() -> bool:
+    """Return whether the command prints its result as JSON."""
+    return _AS_JSON.get()
 
-    def data(self, data: Any) -> None:
-        """Print the whole result as JSON; nothing without ``--json``."""
-        if self._as_json:
-            print(
-                json.dumps(data, default=_plain), flush=True
-            )  # `serve` keeps running, and its reader waits for the address
 
-    def show(self, layout: Callable[[], RenderableType]) -> None:
-        """Print a result for a person; nothing with ``--json``."""
-        if self._as_json:
-            return
-        from rich.console import Console
+def result(value: Any, layout: Callable[[], RenderableType]) -> None:
+    """Print a value as JSON with ``--json``, else ``layout`` for a person."""
+    data(value)
+    show(layout)
 
-        # Lines wrap only on a terminal: a program that reads the output needs whole lines.
-        size = None if sys.stdout.isatty() else _NO_WRAP_WIDTH
-        console = Console(markup=False, highlight=False, emoji=False, width=size, height=size)
-        console.print(layout(), soft_wrap=size is not None)
 
-    def note(self, text: str) -> None:
-        """Print a message to stderr."""
-        print(printable(text), file=sys.stderr, flush=True)
+def said(value: Any, *lines: str) -> None:
+    """Print a value as JSON with ``--json``, else lines for a person."""
 
-    def progress(self, *, in_bytes: bool = False) -> Progress:
-        """Return a progress bar to use as a context; silent if stderr is not a terminal."""
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    def layout() -> RenderableType:
+        from neurigraph_pipelines.faces.cli import layouts
 
-        console = Console(stderr=True, markup=False, highlight=False, emoji=False)
-        amount = DownloadColumn() if in_bytes else MofNCompleteColumn()
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(), amount, TimeElapsedColumn())
-        return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        return layouts.lines(*lines)
+
+    result(value, layout)
+
+
+def data(value: Any) -> None:
+    """Print the whole result as JSON; nothing without ``--json``."""
+    if is_json():
+        print(json.dumps(value, default=_plain), flush=True)  # `serve` keeps running, and its reader waits for it
+
+
+def show(layout: Callable[[], RenderableType]) -> None:
+    """Print a result for a person; nothing with ``--json``."""
+    if not is_json():
+        draw(layout())
+
+
+def draw(drawn: RenderableType) -> None:
+    """Print something for a person."""
+    from rich.console import Console
+
+    # Lines wrap only on a terminal: a program that reads the output needs whole lines.
+    size = None if sys.stdout.isatty() else _NO_WRAP_WIDTH
+    console = Console(markup=False, highlight=False, emoji=False, width=size, height=size)
+    console.print(drawn, soft_wrap=size is not None)
+
+
+def note(text: str) -> None:
+    """Print a message to stderr."""
+    print(printable(text), file=sys.stderr, flush=True)
+
+
+def progress(*, in_bytes: bool = False) -> Progress:
+    """Return a progress bar to use as a context; silent if stderr is not a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True, markup=False, highlight=False, emoji=False)
+    amount = DownloadColumn() if in_bytes else MofNCompleteColumn()
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), amount, TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:

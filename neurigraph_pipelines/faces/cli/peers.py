@@ -12,8 +12,9 @@ import typer
 from neurigraph_pipelines.exchange.peers import pulling, subscriptions
 from neurigraph_pipelines.exchange.peers.signatures import PublisherKey
 from neurigraph_pipelines.exchange.peers.subscriptions import Peer
+from neurigraph_pipelines.faces.cli import output
 from neurigraph_pipelines.faces.cli.operations import Confirmed, confirm
-from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli.output import counted
 from neurigraph_pipelines.faces.cli.session import DryRun, UserSlug, argument, claims_of, opened, positional
 from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError
 
@@ -29,11 +30,11 @@ _NOT_ALL = 1
 
 
 @commands.command("publisher-key")
-def publisher_key(as_json: Json = False) -> None:
+def publisher_key() -> None:
     """Print the public key that signs this installation's answers to its peers."""
     with opened() as installation:
         shown = PublisherKey(installation.secret).public
-    Output(as_json).said({"publisher_key": shown}, shown)
+    output.said({"publisher_key": shown}, shown)
 
 
 @commands.command("add")
@@ -45,43 +46,41 @@ def add(
     publisher_key: Annotated[
         str, typer.Option("--publisher-key", help="The key that `neurigraph access peer publisher-key` prints there.")
     ],
-    as_json: Json = False,
 ) -> None:
     """Add a publisher whose granted nodes are mirrored from now on. The next pull fetches them."""
     key = _key(key_file)
     with opened() as installation:
         peering = installation.peers.acting_for(claims_of(installation, user))
         made = subscriptions.add(peering, argument(name), url, publisher_key, key)
-    Output(as_json).said(_shown(made), _line(made))
+    output.said(_shown(made), _line(made))
 
 
 @commands.command("edit")
-def edit(peer: PeerName, user: UserSlug, key_file: KeyFile, as_json: Json = False) -> None:
+def edit(peer: PeerName, user: UserSlug, key_file: KeyFile) -> None:
     """Give a peer another key of its publisher."""
     given = _key(key_file)
     with opened() as installation:
         peering = installation.peers.acting_for(claims_of(installation, user))
         subscriptions.give_key(peering, argument(peer), given)
-    Output(as_json).said({"name": peer}, f"{peer} has another key.")
+    output.said({"name": peer}, f"{peer} has another key.")
 
 
 @commands.command("list")
-def list_peers(user: UserSlug, as_json: Json = False) -> None:
+def list_peers(user: UserSlug) -> None:
     """List the peers of a user, with the counts of mirrored nodes and records, and the times of their last pulls."""
     with opened() as installation:
         found = subscriptions.list_peers(installation.database, claims_of(installation, user))
     shown = [_line(one) for one in found] or ["There is no peer."]
-    Output(as_json).said({"peers": [_shown(one) for one in found]}, *shown)
+    output.said({"peers": [_shown(one) for one in found]}, *shown)
 
 
 @commands.command("pull")
 def pull(
     user: UserSlug,
     peer: Annotated[str | None, typer.Argument(metavar="[PEER]", help="Name of a peer. Default: all.")] = None,
-    as_json: Json = False,
 ) -> None:
     """Mirror the nodes and records that peers grant now, and forget removed ones."""
-    output, done, failed = Output(as_json), [], 0
+    done, failed = [], 0
     with opened() as installation:
         claims = claims_of(installation, user)
         database = installation.database
@@ -123,15 +122,13 @@ def remove(
     user: UserSlug,
     dry_run: DryRun = False,
     yes: Confirmed = False,
-    as_json: Json = False,
 ) -> None:
     """Remove a peer with everything that is mirrored of it."""
-    output = Output(as_json)
     with opened() as installation:
         peering = installation.peers.acting_for(claims_of(installation, user))
         name = argument(peer)
         preview = subscriptions.preview_removal(peering, name)
-        what = f"{counted(len(preview.nodes), 'node')} and {counted(preview.records, 'record')}"
+        what = f"{counted(len(preview.nodes), 'node')} and {counted(preview.record_count, 'record')}"
         if dry_run:
             output.said(preview, f"Removing {peer} would forget {what}.")
             return

@@ -12,8 +12,7 @@ from uuid import UUID
 import typer
 
 from neurigraph_pipelines.access.short_ids import id_of, place_of
-from neurigraph_pipelines.faces.cli import layouts
-from neurigraph_pipelines.faces.cli.output import Json, Output
+from neurigraph_pipelines.faces.cli import layouts, output
 from neurigraph_pipelines.faces.cli.session import (
     UserSlug,
     claims_of,
@@ -48,7 +47,6 @@ def open_file(
         float, typer.Option(min=0, max=86_400, help="Seconds to wait while another process decompresses the file.")
     ] = 0.0,
     output_file: Annotated[Path | None, option("Write the bytes to this file.", "--output", "-o")] = None,
-    as_json: Json = False,
 ) -> None:
     """Open exactly one file, or one message of it; of a conversation's id, the messages that are not stored yet.
 
@@ -63,15 +61,15 @@ def open_file(
         try:
             file_id = file_id_of(installation, claims, identifier)
         except NotFoundError:
-            if output_file is not None or not _show_unstored(context, identifier, message, Output(as_json)):
+            if output_file is not None or not _show_unstored(context, identifier, message):
                 raise
             return
         with _naming(identifier, message):
             data, layout, content = _read(context, file_id, message, text, stored, wait)
         if output_file is None:
-            Output(as_json).result(data, layout)
+            output.result(data, layout)
         else:
-            _write(Output(as_json), output_file, file_id, content)
+            _write(output_file, file_id, content)
 
 
 def _read(
@@ -95,7 +93,7 @@ def _naming(identifier: str, message: int | None) -> Iterator[None]:
         raise NotFoundError(f"there is no file or record {identifier}{where}") from None
 
 
-def _show_unstored(context: Context, identifier: str, message: int | None, output: Output) -> bool:
+def _show_unstored(context: Context, identifier: str, message: int | None) -> bool:
     """Show the messages of a source that are not stored yet, or name its memories; False if there is none."""
     try:
         source_id = id_of(context.database, context.claims, "source", identifier)
@@ -140,7 +138,7 @@ def _message_view(message: Message) -> Any:
     return layouts.lines(f"{layouts.sayer(dict(message))}: {message.content}" if is_named else message.content)
 
 
-def _write(output: Output, path: Path, file_id: UUID, content: Iterable[bytes]) -> None:
+def _write(path: Path, file_id: UUID, content: Iterable[bytes]) -> None:
     """Write a file's bytes, and say how many."""
     try:
         with path.open("wb") as written:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from neurigraph_pipelines.faces.cli import layouts
-from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli import layouts, output
+from neurigraph_pipelines.faces.cli.output import counted
 from neurigraph_pipelines.faces.cli.session import AnyUserSlug, opened, option, user_id_of
 from neurigraph_pipelines.model.errors import InvalidInputError
 
@@ -28,31 +28,30 @@ def report(
     until: Annotated[str | None, option("The last day.", metavar="DAY")] = None,
     user: AnyUserSlug = None,
     form: Annotated[Form, typer.Option("--format", help="Parquet needs `--output`, and pyarrow.")] = "markdown",
-    output: Annotated[Path | None, option("Write the table to this file.", metavar="FILE")] = None,
-    as_json: Json = False,
+    file: Annotated[Path | None, option("Write the table to this file.", "--output", metavar="FILE")] = None,
 ) -> None:
     """Count what was stored: memories, segments, tokens, facts, failures, and bytes of files in the object store.
 
     A day is the day (UTC) on which a memory was stored, by whatever program. Segments and failures have no node.
     """
     first, last = _day("--since", since), _day("--until", until)
-    if form == "parquet" and output is None:
+    if form == "parquet" and file is None:
         raise InvalidInputError("Parquet is not text: name a file with --output")
     from neurigraph_pipelines.runtime.figures import figures
 
     with opened() as installation:
         user_id = user_id_of(installation, user)
         frame = figures(installation.database, by, first, last, user_id)
-    if output is not None:
-        _write(frame, form, output)
+    if file is not None:
+        _write(frame, form, file)
 
     def layout() -> Any:
-        if output is not None:
-            return layouts.lines(f"{counted(len(frame), 'row')} written to {output}")
+        if file is not None:
+            return layouts.lines(f"{counted(len(frame), 'row')} written to {file}")
         return layouts.unbroken(_text(frame, form))
 
     rows = frame.reset_index().to_dict("records")
-    Output(as_json).result({"by": by, "rows": rows, "output": output}, layout)
+    output.result({"by": by, "rows": rows, "output": file}, layout)
 
 
 def _day(option: str, text: str | None) -> date | None:

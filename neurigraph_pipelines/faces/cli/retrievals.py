@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from neurigraph_pipelines.access.short_ids import id_of
-from neurigraph_pipelines.faces.cli import layouts
-from neurigraph_pipelines.faces.cli.output import Json, Output
+from neurigraph_pipelines.faces.cli import layouts, output
 from neurigraph_pipelines.faces.cli.session import UserSlug, argument, claims_of, moment, opened, option
 from neurigraph_pipelines.ingestion import canaries
 from neurigraph_pipelines.ingestion.canaries import PlantedCanary
@@ -35,7 +34,6 @@ def list_retrievals(
     ] = None,
     since: Annotated[str | None, option("Only at this time or later.", metavar="TIME")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of entries, newest first.")] = 50,
-    as_json: Json = False,
 ) -> None:
     """List who retrieved which memories when, newest first.
 
@@ -47,7 +45,6 @@ def list_retrievals(
         record_id = None if record is None else id_of(installation.database, claims, "record", argument(record))
         found = log.list_retrievals(installation.database, claims, record_id=record_id, since=from_time, limit=limit)
         is_on = installation.settings.retrieval.retrieval_log_days > 0
-    output = Output(as_json)
     if not is_on:
         output.note("The log of retrievals is off: set NEURIGRAPH_RETRIEVAL_LOG_DAYS.")
 
@@ -73,7 +70,6 @@ def list_retrievals(
 def plant_canary(
     user: UserSlug,
     text: Annotated[str | None, option("The text of the memory. Default: made-up recovery words.")] = None,
-    as_json: Json = False,
 ) -> None:
     """Plant a memory that nobody should ever retrieve. The first retrieval is logged as an error and fails a check.
 
@@ -83,16 +79,16 @@ def plant_canary(
         claims = claims_of(installation, user)
         planted = canaries.plant(installation.acting_for(claims), argument(text) if text is not None else None)
 
-    Output(as_json).said(asdict(planted), f"Planted {planted.source_id}. It is watched from when it is stored.")
+    output.said(asdict(planted), f"Planted {planted.source_id}. It is watched from when it is stored.")
 
 
 @canary.command("list")
-def list_canaries(user: UserSlug, as_json: Json = False) -> None:
+def list_canaries(user: UserSlug) -> None:
     """List the canaries of a user, and who retrieved them first."""
     with opened() as installation:
         found = canaries.list_canaries(installation.database, claims_of(installation, user))
 
-    Output(as_json).result(
+    output.result(
         {"canaries": [asdict(one) for one in found]}, lambda: layouts.page([_row(one) for one in found], None)
     )
 

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from neurigraph_pipelines.faces.cli import layouts, leaving
-from neurigraph_pipelines.faces.cli.output import Json, Output
+from neurigraph_pipelines.faces.cli import layouts, leaving, output
 from neurigraph_pipelines.faces.cli.session import installed, opened, option, positional
 from neurigraph_pipelines.faces.cli.signals import one_signal
 from neurigraph_pipelines.model.errors import ConfigurationError
@@ -26,9 +25,8 @@ administration = typer.Typer()
 
 
 @commands.command()
-def up(as_json: Json = False) -> None:
+def up() -> None:
     """Run everything until interrupted, and restart processes that die: Postgres, Dagster, the HTTP API."""
-    output = Output(as_json)
     with one_signal(), opened() as installation:
         for line in leaving.sentences(leaving.report(installation)):
             output.note(line)
@@ -54,7 +52,6 @@ def up(as_json: Json = False) -> None:
 @administration.command()
 def service(
     manager: Annotated[Literal["systemd", "launchd"], positional("The program that starts services on this machine.")],
-    as_json: Json = False,
 ) -> None:
     """Print the file that lets systemd (Linux) or launchd (macOS) keep `neurigraph up` running.
 
@@ -67,18 +64,16 @@ def service(
     text = {"systemd": systemd_unit, "launchd": launchd_agent}[manager](
         installed_program("neurigraph"), home, variables
     )
-    output = Output(as_json)
     output.data({"manager": manager, "text": text})
-    if not as_json:
+    if not output.is_json():
         typer.echo(text, nl=False)
 
 
 @commands.command()
-def demo(as_json: Json = False) -> None:
+def demo() -> None:
     """Ingest sample conversations with Dagster, show the tree, answers, a block for a prompt, and reasons, and stop."""
     from neurigraph_pipelines.runtime.stack import demo as demonstration
 
-    output = Output(as_json)
     answers: list[object] = []
     trees: list[TreeNode] = []
     blocks: list[object] = []
@@ -117,7 +112,6 @@ def demo(as_json: Json = False) -> None:
 def ui(
     host: Annotated[str | None, option("Address to listen on. Default: the setting ui_host.")] = None,
     port: Annotated[int | None, option("Port to listen on. Default: the setting ui_port.", min=1, max=65_535)] = None,
-    as_json: Json = False,
 ) -> None:
     """Serve Dagster's UI behind its token until interrupted, for running Dagster without `up`."""
     with opened() as installation:
@@ -129,16 +123,16 @@ def ui(
     def layout() -> Any:
         return layouts.unbroken(f"Dagster's UI: {url}")
 
-    Output(as_json).result({"url": url}, layout)
+    output.result({"url": url}, layout)
     dagster.become(dagster.ui_command(host, port))
 
 
 @administration.command()
-def daemon(as_json: Json = False) -> None:
+def daemon() -> None:
     """Run Dagster's daemon until interrupted, for running Dagster without `up`."""
     with opened() as installation:
         dagster = dagster_home(installation)
-    Output(as_json).data({"dagster_home": str(dagster.folder)})
+    output.data({"dagster_home": str(dagster.folder)})
     dagster.become(dagster.daemon_command())
 
 
@@ -146,24 +140,22 @@ def daemon(as_json: Json = False) -> None:
 def code_server(
     host: Annotated[str, typer.Option(help="Address to listen on. All who reach it can start runs.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65_535, help="Port to listen on.")] = 4000,
-    as_json: Json = False,
 ) -> None:
     """Serve Dagster's definitions until interrupted, for daemons and UIs of other machines."""
     with opened() as installation:
         dagster = dagster_home(installation)
-    Output(as_json).data({"code_server": f"{host}:{port}"})
+    output.data({"code_server": f"{host}:{port}"})
     dagster.become(dagster.code_server_command("-h", host, "-p", str(port)))
 
 
 @administration.command()
 def worker(
     runs: Annotated[int, typer.Option(min=1, max=1_000, help="Runs that this worker executes at once.")] = 2,
-    as_json: Json = False,
 ) -> None:
     """Execute runs that the setting broker_url hands out, until interrupted; runs under way end first."""
     with opened() as installation:
         if installation.settings.runs.broker_url is None:
             raise ConfigurationError("workers get their runs from a Redis: set NEURIGRAPH_BROKER_URL")
         dagster = dagster_home(installation)
-    Output(as_json).data({"runs": runs})
+    output.data({"runs": runs})
     dagster.become(dagster.worker_command(runs))

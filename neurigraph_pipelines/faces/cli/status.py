@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import typer
 
-from neurigraph_pipelines.faces.cli import layouts, leaving
-from neurigraph_pipelines.faces.cli.output import Json, Output
+from neurigraph_pipelines.faces.cli import layouts, leaving, output
 from neurigraph_pipelines.faces.cli.session import installed
 from neurigraph_pipelines.ingestion.failures import list_failures
 from neurigraph_pipelines.ingestion.readiness import check
@@ -25,7 +24,7 @@ ERRORS_SHOWN = 3
 
 
 @commands.command()
-def status(as_json: Json = False) -> None:
+def status() -> None:
     """Show the parts that run on this home folder, their faults (exit code 1), and data that leaves this machine."""
     with installed() as installation:
         running = running_stack(installation.home)
@@ -44,13 +43,13 @@ def status(as_json: Json = False) -> None:
         return layouts.unbroken(*_stack_lines(running), *works, *queue, *failed, "", *leaving.lines(report))
 
     data = {"running": running, "ready": not found.faults, **asdict(found)}
-    Output(as_json).result({**data, "last_errors": [one._asdict() for one in errors], **asdict(report)}, layout)
+    output.result({**data, "last_errors": [one._asdict() for one in errors], **asdict(report)}, layout)
     if found.faults:
         raise typer.Exit(NOT_READY)
 
 
 @commands.command()
-def doctor(as_json: Json = False) -> None:
+def doctor() -> None:
     """Check packages, disk, permissions, clocks, keys, models, queue and checks, and name the remedy of each fault.
 
     The exit code is 1 if something does not work; warnings leave it at 0.
@@ -67,7 +66,7 @@ def doctor(as_json: Json = False) -> None:
             texts += [f"{'':<9}→ {one.remedy}"] if one.remedy else []
         return layouts.unbroken(*texts, "", f"Errors: {len(worst)}, warnings: {warnings}.")
 
-    Output(as_json).result({"well": not worst, "findings": [asdict(one) for one in findings]}, layout)
+    output.result({"well": not worst, "findings": [asdict(one) for one in findings]}, layout)
     if worst:
         raise typer.Exit(NOT_READY)
 

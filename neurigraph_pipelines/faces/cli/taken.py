@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ import typer
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from neurigraph_pipelines.faces.cli.output import with_parameters
 from neurigraph_pipelines.faces.cli.resolving import resolved
 from neurigraph_pipelines.faces.cli.session import argument, moment
 from neurigraph_pipelines.faces.operations.call import Call
@@ -29,16 +31,13 @@ from neurigraph_pipelines.views.scalars import ValuesByName
 _Form = TypeVar("_Form", bound=BaseModel)
 _Function = TypeVar("_Function", bound=Callable[..., None])
 EMPTY = inspect.Parameter.empty
+_PLURAL = re.compile(r"(?<![su])s$")
 _PLAIN = (bool, int, float, str)
 _OPTIONS = {
     "container_tags": "--space",
-    "tags": "--tag",
-    "entities": "--entity",
-    "topics": "--topic",
-    "dates": "--date",
-    "relationships": "--relationship",
-    "events": "--event",
-    "record_ids": "--record",
+    "occurred_after": "--after",
+    "occurred_before": "--before",
+    "source_kinds": "--kind",
     "path_glob": "--path",
     "entity_context": "--context",
     "expires_at": "--expires",
@@ -104,18 +103,21 @@ class Taken:
         return get_args(self.kind)[0] if self.is_list else self.kind
 
     @property
+    def one(self) -> str:
+        """The name of one of its values."""
+        return _PLURAL.sub("", re.sub("ies$", "y", self.name)) if self.is_list else self.name
+
+    @property
     def thing(self) -> str | None:
         """The kind of thing that its ids name; None if it holds no ids."""
-        name = self.name.removesuffix("s") if self.is_list else self.name
-        return KINDS.get(name, name.removesuffix("_id")) if self.item is UUID else None
+        return KINDS.get(self.one, self.one.removesuffix("_id")) if self.item is UUID else None
 
     @property
     def metavar(self) -> str:
         """The word that stands for its value."""
-        name = self.name.removesuffix("s") if self.is_list else self.name
         if self.item is datetime:
             return "TIME"
-        return "NAME=VALUE" if self.is_mapping else name.removesuffix("_id").upper()
+        return "NAME=VALUE" if self.is_mapping else self.one.removesuffix("_id").upper()
 
     @property
     def label(self) -> str:
@@ -205,8 +207,8 @@ def values_of(operation: Operation) -> Iterator[Taken]:
     """Yield the values that a command takes: the ids of the path, required values, and the rest as options."""
     found = []
     for one in operation.parameters:
-        option = _option(operation.options, one.name, one.is_required)
-        found.append(Taken(one.argument, one.kind, one.about, one.default, option))
+        taken = Taken(one.name, one.kind, one.about, one.default, None)
+        found.append(replace(_with_option(taken, operation.options), name=one.argument))
     if operation.form is not None:
         found += fields_of(operation.form[1], operation.options)
     found = [replace(one, clears=not operation.is_read) for one in found]
@@ -218,15 +220,14 @@ def fields_of(form: type[BaseModel], options: Mapping[str, str | None]) -> list[
     found = []
     for name, about in form.model_fields.items():
         default = EMPTY if about.is_required() else about.get_default(call_default_factory=True)
-        option = _option(options, name, about.is_required())
-        found.append(Taken(name, about.annotation, about, default, option))
+        found.append(_with_option(Taken(name, about.annotation, about, default, None), options))
     return found
 
 
-def _option(options: Mapping[str, str | None], name: str, is_required: bool) -> str | None:
-    if name in options:
-        return options[name]
-    return None if is_required else _OPTIONS.get(name, f"--{name.removesuffix('_id').replace('_', '-')}")
+def _with_option(taken: Taken, options: Mapping[str, str | None]) -> Taken:
+    usual = f"--{taken.one.removesuffix('_id').replace('_', '-')}"
+    derived = None if taken.default is EMPTY else _OPTIONS.get(taken.name, usual)
+    return replace(taken, option=options.get(taken.name, derived))
 
 
 def with_options(takes: Sequence[Taken]) -> Callable[[_Function], _Function]:
@@ -237,9 +238,7 @@ def with_options(takes: Sequence[Taken]) -> Callable[[_Function], _Function]:
         own = [one.replace(annotation=hints[name]) for name, one in inspect.signature(function).parameters.items()]
         parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own if one.name != "stated"]
         parameters += [one.parameter() for one in takes]
-        function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        function.__annotations__ = {one.name: one.annotation for one in parameters}
-        return function
+        return with_parameters(function, parameters)
 
     return adding
 

@@ -12,7 +12,8 @@ from uuid import UUID
 import typer
 
 from neurigraph_pipelines.access.short_ids import id_of
-from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli import output
+from neurigraph_pipelines.faces.cli.output import counted
 from neurigraph_pipelines.faces.cli.session import AnyUserSlug, DryRun, argument, opened, option, positional, user_id_of
 from neurigraph_pipelines.graph.profile_building import rebuild_profiles
 from neurigraph_pipelines.ingestion.filing_again import FiledAgain, file_again
@@ -41,9 +42,7 @@ _NOT_ALL = 1
 
 
 @contextmanager
-def _working(
-    output: Output, label: str, user: str | None
-) -> Iterator[tuple[Installation, UUID | None, Callable[[int], None]]]:
+def _working(label: str, user: str | None) -> Iterator[tuple[Installation, UUID | None, Callable[[int], None]]]:
     """Give the installation, the id of the user, and the function that advances the progress bar."""
     with opened() as installation:
         user_id = user_id_of(installation, user)
@@ -59,10 +58,9 @@ def _end(failed: Sequence[object]) -> None:
 
 
 @archive.command("sweep")
-def sweep_archive(user: AnyUserSlug = None, dry_run: DryRun = False, as_json: Json = False) -> None:
+def sweep_archive(user: AnyUserSlug = None, dry_run: DryRun = False) -> None:
     """Promote memories read often, and archive expired ones, as the asset `expired_records` does every hour."""
-    output = Output(as_json)
-    with _working(output, "archiving", user) as (here, user_id, advance):
+    with _working("archiving", user) as (here, user_id, advance):
         done = archiving.sweep(here.context, user_id=user_id, dry_run=dry_run, on_done=advance)
     would, archived = ("Would promote", "archive") if dry_run else ("Promoted", "archived")
     output.said(
@@ -74,10 +72,9 @@ def sweep_archive(user: AnyUserSlug = None, dry_run: DryRun = False, as_json: Js
 
 
 @digests.command("sweep")
-def sweep_digests(user: AnyUserSlug = None, as_json: Json = False) -> None:
+def sweep_digests(user: AnyUserSlug = None) -> None:
     """Put the windows into words whose memories changed, as the asset `node_digests` does at night."""
-    output = Output(as_json)
-    with _working(output, "digests", user) as (here, user_id, advance):
+    with _working("digests", user) as (here, user_id, advance):
         done = digesting.sweep(here.context, user_id=user_id, on_done=advance)
     output.said(
         {"windows": done.windows, "written": done.written, "changed": done.changed, "failed": len(done.failed)},
@@ -87,27 +84,26 @@ def sweep_digests(user: AnyUserSlug = None, as_json: Json = False) -> None:
 
 
 @commands.command()
-def reprofile(user: AnyUserSlug = None, as_json: Json = False) -> None:
+def reprofile(user: AnyUserSlug = None) -> None:
     """Rebuild the profiles of nodes that are missing or stale, as happens every night.
 
     If the command is interrupted, run it again to continue.
     """
-    output = Output(as_json)
-    with _working(output, "profiling", user) as (here, user_id, advance):
+    with _working("profiling", user) as (here, user_id, advance):
         done = rebuild_profiles(here.database, user_id=user_id, on_done=advance)
     more = "; run the command again for the rest" if done.limit_reached else ""
     output.said(asdict(done), f"{counted(done.profiles, 'profile')} of {counted(done.nodes, 'node')} rebuilt{more}")
 
 
 @commands.command()
-def reembed(since: Since = None, until: Until = None, user: AnyUserSlug = None, as_json: Json = False) -> None:
+def reembed(since: Since = None, until: Until = None, user: AnyUserSlug = None) -> None:
     """Embed records that have no vectors of the configured model: all records, or the records of a range of days.
 
     A user's searches switch to the model once all of the user's records have its vectors. If the command is
     interrupted, run it again to continue.
     """
-    output, days = Output(as_json), _moments(since, until)
-    with _working(output, "embedding", user) as (here, user_id, advance):
+    days = _moments(since, until)
+    with _working("embedding", user) as (here, user_id, advance):
         done = embed_again(here.context, *days, user_id, on_done=advance)
     output.said({**asdict(done), "days": dict(done.days)}, *_reembedded(done))
     _end(done.failed)
@@ -127,7 +123,6 @@ def resummarize(
         bool, option("Rewrite keywords, and leave titles and summaries as they are.", "--keywords-only")
     ] = False,
     dry_run: _CountOnly = False,
-    as_json: Json = False,
 ) -> None:
     """Rewrite titles, summaries and keywords with the configured language model, from the stored transcripts.
 
@@ -136,9 +131,9 @@ def resummarize(
     _require_choice(user, since, until)
     if records and (user is None or since is not None or until is not None):
         raise InvalidInputError("give the ids of memories together with --user, and without --since and --until")
-    output, days = Output(as_json), _moments(since, until)
+    days = _moments(since, until)
     wanted = WantedSummaries(again, also_revised, keywords_only)
-    with _working(output, "summarising", user) as (here, user_id, advance):
+    with _working("summarising", user) as (here, user_id, advance):
         chosen = _ids(here, records) or None
         done = summarize_again(here.context, *days, user_id, chosen, wanted=wanted, dry_run=dry_run, on_done=advance)
     output.said(asdict(done), *_resummarized(done, dry_run))
@@ -152,7 +147,6 @@ def refile(
     until: Until = None,
     again: _Again = False,
     dry_run: Annotated[bool, option("Only show what would move, and what would be split.", "--dry-run")] = False,
-    as_json: Json = False,
 ) -> None:
     """File memories again by today's rules, or by another model: move and split memories where these say so.
 
@@ -160,8 +154,8 @@ def refile(
     again to continue.
     """
     _require_choice(user, since, until)
-    output, days = Output(as_json), _moments(since, until)
-    with _working(output, "filing", user) as (here, user_id, advance):
+    days = _moments(since, until)
+    with _working("filing", user) as (here, user_id, advance):
         done = file_again(here.context, *days, user_id, again=again, dry_run=dry_run, on_done=advance)
     moved = [one._asdict() for one in done.moved]
     split = [{**one._asdict(), "parts": [part._asdict() for part in one.parts]} for one in done.split]
@@ -177,7 +171,6 @@ def refact(
     until: Until = None,
     again: _Again = False,
     dry_run: _CountOnly = False,
-    as_json: Json = False,
 ) -> None:
     """Read memories for facts with the configured language model, from the stored transcripts.
 
@@ -188,8 +181,8 @@ def refact(
         raise InvalidInputError("give ids of memories, or --user, --since and --until")
     if not records:
         _require_choice(user, since, until)
-    output, days = Output(as_json), _moments(since, until)
-    with _working(output, "reading", user) as (here, user_id, advance):
+    days = _moments(since, until)
+    with _working("reading", user) as (here, user_id, advance):
         chosen = _ids(here, records)
         if len(storage_times(here.database, chosen)) < len(set(chosen)):
             raise NotFoundError("a memory with one of these ids does not exist: `neurigraph memory list` lists them")

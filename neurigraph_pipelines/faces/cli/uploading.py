@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from neurigraph_pipelines.faces.cli import layouts
-from neurigraph_pipelines.faces.cli.output import Output
+from neurigraph_pipelines.faces.cli import layouts, output
 from neurigraph_pipelines.faces.cli.session import argument, next_step, opened
 from neurigraph_pipelines.graph.provisioning import User, find_user
 from neurigraph_pipelines.inbox import drop_intake as drops
@@ -29,7 +28,7 @@ _READ_BYTES = 1 << 20
 
 
 def import_document(
-    path: Path, user: str, output: Output, privacy: Privacy | None, external_id: str | None, details: SourceDetails
+    path: Path, user: str, privacy: Privacy | None, external_id: str | None, details: SourceDetails
 ) -> None:
     """Upload a file and extract its text.
 
@@ -43,7 +42,7 @@ def import_document(
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
         raise unreadable(path, error) from error
     with opened() as installation:
-        installation, owner, created = ensure_owner(installation, user, output)
+        installation, owner, created = ensure_owner(installation, user)
         claims = Claims.of_user(owner.user_id, ReceivedThrough.CLI)
         with output.progress(in_bytes=True) as progress:
             task = progress.add_task("uploading", total=status.st_size)
@@ -59,19 +58,17 @@ def import_document(
             )
         state = _read(installation, claims, received.upload_id, path.name)
     data = {"user": owner.slug, "user_created": created, "file": str(path), "format": "document"}
-    _show(data, received, state, output)
+    _show(data, received, state)
 
 
-def import_page(
-    url: str, user: str, output: Output, privacy: Privacy | None, external_id: str | None, details: SourceDetails
-) -> None:
+def import_page(url: str, user: str, privacy: Privacy | None, external_id: str | None, details: SourceDetails) -> None:
     """Fetch a web page or a repository, and extract its text.
 
     Raises:
         UnreadableFileError: What was fetched was received; its text cannot be read.
     """
     with opened() as installation:
-        installation, owner, created = ensure_owner(installation, user, output)
+        installation, owner, created = ensure_owner(installation, user)
         claims = Claims.of_user(owner.user_id)
         with output.progress() as progress:
             progress.add_task("fetching", total=None)
@@ -87,7 +84,7 @@ def import_page(
         state = _read(installation, claims, received.upload_id, url)
     led_to = "repository" if state.media_type == GIT_PACK.name else "page"
     data = {"user": owner.slug, "user_created": created, "file": url, "format": led_to}
-    _show(data, received, state, output)
+    _show(data, received, state)
 
 
 def _read(installation: Installation, claims: Claims, upload_id: UUID, name: str) -> Upload:
@@ -104,7 +101,7 @@ def _read(installation: Installation, claims: Claims, upload_id: UUID, name: str
     return state
 
 
-def _show(place: Mapping[str, object], received: Received, state: Upload, output: Output) -> None:
+def _show(place: Mapping[str, object], received: Received, state: Upload) -> None:
     def layout() -> Any:
         known = "" if received.new else ", uploaded before"
         summary = f"{state.file_name}: {state.media_type} of {state.size_bytes:,} bytes{known}."
@@ -114,7 +111,7 @@ def _show(place: Mapping[str, object], received: Received, state: Upload, output
     output.result({**place, "new": received.new, "kept": list(received.notes), **dict(state)}, layout)
 
 
-def read_uploads(installation: Installation, user_id: UUID | None, output: Output) -> list[dict[str, str]]:
+def read_uploads(installation: Installation, user_id: UUID | None) -> list[dict[str, str]]:
     """Upload the files in the drop place, extract the text of waiting uploads, and print a note for each failure.
 
     Returns:
@@ -133,7 +130,7 @@ def read_uploads(installation: Installation, user_id: UUID | None, output: Outpu
     return failed
 
 
-def ensure_owner(installation: Installation, slug: str, output: Output) -> tuple[Installation, User, bool]:
+def ensure_owner(installation: Installation, slug: str) -> tuple[Installation, User, bool]:
     """Return the installation in whose database a user lives, the user, and whether the user was created now."""
     place, owner, created = installation.databases.ensure_user(argument(slug))
     if created:

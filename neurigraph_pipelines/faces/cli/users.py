@@ -12,9 +12,9 @@ import typer
 
 from neurigraph_pipelines.access import accounts
 from neurigraph_pipelines.exchange.portability.move_user import Moved, move_user
-from neurigraph_pipelines.faces.cli import layouts
+from neurigraph_pipelines.faces.cli import layouts, output
 from neurigraph_pipelines.faces.cli.about_user import note_user
-from neurigraph_pipelines.faces.cli.output import Json, Output, counted
+from neurigraph_pipelines.faces.cli.output import counted
 from neurigraph_pipelines.faces.cli.session import (
     DryRun,
     UserSlug,
@@ -36,7 +36,6 @@ choosing = typer.Typer()
 @choosing.command()
 def use(
     user: Annotated[str | None, positional("Slug of a user, or MEMBER@ORGANIZATION.", "USER")] = None,
-    as_json: Json = False,
 ) -> None:
     """Choose the user that commands are about if they have no --user. Without USER, say who that is."""
     chosen = user or usual_user()
@@ -45,7 +44,7 @@ def use(
         with opened() as installation:
             claims_of(installation, user, whole_graph=True)
             usual_user_file(installation.home).write_text(f"{user}\n", encoding="utf-8")
-    Output(as_json).said({"user": chosen}, f"Commands without --user are about {chosen}.")
+    output.said({"user": chosen}, f"Commands without --user are about {chosen}.")
 
 
 @commands.command("move")
@@ -53,13 +52,11 @@ def move(
     user: Annotated[str, positional("Slug of the user.", "USER")],
     target: Annotated[str, positional("Name of a database, or home folder of another installation.", "TARGET")],
     dry_run: DryRun = False,
-    as_json: Json = False,
 ) -> None:
     """Move a user, with keys and history, to another database and its object store.
 
     Searches go on, and writers wait until the user is there. If it is killed, run it again: it goes on.
     """
-    output = Output(as_json)
     with opened() as source, output.progress(in_bytes=True) as progress:
         task = progress.add_task("moving", total=None)
         moved = _moved(source, argument(user), target, dry_run, lambda more: progress.advance(task, more))
@@ -98,14 +95,13 @@ def _moved(source: Installation, slug: str, target: str, dry_run: bool, on_bytes
 def password(
     user: UserSlug,
     remove: Annotated[bool, option("Remove it: only keys open the page then.", "--remove")] = False,
-    as_json: Json = False,
 ) -> None:
     """Set the password that opens the page; asks for it, or reads a line of standard input."""
     entered = None if remove else _entered()
     with opened() as installation:
         accounts.set_password(installation.database, claims_of(installation, user), entered)
     text = "The password is removed." if remove else "The password is set; sign-ins with another one have ended."
-    Output(as_json).result({"has_password": not remove}, lambda: text)
+    output.result({"has_password": not remove}, lambda: text)
 
 
 def _entered() -> str:

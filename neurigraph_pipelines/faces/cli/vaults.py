@@ -11,9 +11,9 @@ from typing import Any
 import typer
 
 from neurigraph_pipelines.exchange.portability.archive import is_export
-from neurigraph_pipelines.faces.cli import layouts
+from neurigraph_pipelines.faces.cli import layouts, output
 from neurigraph_pipelines.faces.cli.exporting import FORMAT
-from neurigraph_pipelines.faces.cli.output import Output, counted
+from neurigraph_pipelines.faces.cli.output import counted
 from neurigraph_pipelines.faces.cli.session import next_step, opened
 from neurigraph_pipelines.faces.cli.uploading import ensure_owner, find_owner
 from neurigraph_pipelines.inbox.import_format import import_format
@@ -42,14 +42,14 @@ def format_of(file: Path) -> str:
 
 
 def import_notes(
-    folder: Path, form: str, user: str, output: Output, privacy: Privacy | None, details: SourceDetails, dry_run: bool
+    folder: Path, form: str, user: str, privacy: Privacy | None, details: SourceDetails, dry_run: bool
 ) -> None:
     """Import the notes of a vault, or preview the import."""
     with opened() as installation:
         if dry_run:
             owner, created = find_owner(installation, user), False
         else:
-            installation, owner, created = ensure_owner(installation, user, output)
+            installation, owner, created = ensure_owner(installation, user)
         context = None
         if owner is None:
             output.note(f"the user {user} does not exist and would be created")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import typer
 
-from neurigraph_pipelines.faces.cli.output import Output
+from neurigraph_pipelines.faces.cli import output
 from neurigraph_pipelines.model.errors import InvalidInputError, NeurigraphError, TransientError
 
 _SECONDS_BETWEEN_LOOKS = 1.0
@@ -20,7 +20,7 @@ _Version = tuple[int, int]
 """Size and time of the last change, in nanoseconds since 1970."""
 
 
-def watch(folder: Path, settle_seconds: float, import_one: Callable[[Path], None], output: Output) -> None:
+def watch(folder: Path, settle_seconds: float, import_one: Callable[[Path], None]) -> None:
     """Import each file below a folder, and each again that changes, until SIGINT or SIGTERM.
 
     What has been imported is kept in memory only: after a restart all files are imported again, which adds nothing

@@ -20,5 +20,5 @@ class NewAction(Form):
 class NewVote(Form):
     """A vote on an action."""
 
-    approve: bool = Field(description="False rejects it.")
+    approves: bool = Field(description="False rejects it.")
     second: bool = Field(default=False, description="Of two proposed places for a memory, take the second.")

@@ -56,11 +56,11 @@ def action(call: Call, action_id: UUID) -> views.Action:
 @operation(
     "POST /actions/{action_id}/votes",
     refusals=(409,),
-    presets={"action approve": {"approve": True}, "action reject": {"approve": False}},
+    presets={"action approve": {"approves": True}, "action reject": {"approves": False}},
 )
 def vote(call: Call, action_id: UUID, body: forms.NewVote) -> views.Action:
     """Approve or reject an action. An action is carried out as soon as the last vote approves it."""
-    return actions.vote(call.context, action_id, approves=body.approve, takes_second=body.second)
+    return actions.vote(call.context, action_id, approves=body.approves, takes_second=body.second)
 
 
 @operation("GET /nodes/{node_id}/standard", "node standard show")

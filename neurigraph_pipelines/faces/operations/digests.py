@@ -68,11 +68,3 @@ def remove_digest(
     """Remove a digest. Its memories stay. The digest of a window is made again if digests are switched on."""
     found = call.do(digests.remove_digest, digest_id, dry_run=dry_run)
     return views.RemovedDigest(dry_run=dry_run, digest=found)
-
-
-@operation("GET /nodes/{node_id}/digests")
-def digests_of_node(
-    call: Call, node_id: UUID, days: Days = None, limit: Limit = 50, cursor: Cursor = None
-) -> views.Digests:
-    """List the digests of a node's windows, the last made first."""
-    return list_digests(call, node_id=node_id, days=days, limit=limit, cursor=cursor)

@@ -37,19 +37,6 @@ def facts_of_record(call: Call, record_id: UUID, limit: Limit = 50, cursor: Curs
     return call.do(beliefs.brought, record_id, found)
 
 
-@operation("GET /nodes/{node_id}/facts", in_spaces=True)
-def facts_of_node(
-    call: Call,
-    node_id: UUID,
-    below: Annotated[bool, Field(description="Also of the nodes below it.")] = False,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> views.Facts:
-    """List the facts of the memories in a node, newest first."""
-    wanted = FactFilter(node_id=node_id, below=below)
-    return call.page(views.Facts, listing.list_facts, wanted, limit=limit, cursor=cursor)
-
-
 @operation(
     "POST /facts",
     "fact add",

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Self
 from uuid import UUID
 
 from pydantic import Field, model_validator
-from pydantic.config import JsonDict
 
 from neurigraph_pipelines.faces.operations.call import Call
 from neurigraph_pipelines.faces.operations.registry import OperationGroup
 from neurigraph_pipelines.graph import moving, reshaping
 from neurigraph_pipelines.graph.naming import MAX_NAME_LENGTH
-from neurigraph_pipelines.model import ConceptKind
 from neurigraph_pipelines.views.base import Form
 from neurigraph_pipelines.views.graph import GraphChange
 
 operation = OperationGroup("graph")
-
-_DRY_RUN = Field(default=False, description="Return the planned changes, and change nothing.")
-_NAME_SCHEMA: JsonDict = {"minLength": 1, "maxLength": MAX_NAME_LENGTH}
 
 
 class MoveRecord(Form):
     """The node to move a record to."""
 
     node_id: UUID
-    dry_run: bool = _DRY_RUN
+    dry_run: bool = moving.DRY_RUN
 
 
 class MoveRecords(MoveRecord):
@@ -39,9 +33,9 @@ class MoveRecords(MoveRecord):
 class ChangeNode(Form):
     """A new name or a new parent of a node: exactly one of them."""
 
-    name: str | None = Field(default=None, json_schema_extra=_NAME_SCHEMA)
+    name: str | None = Field(default=None, json_schema_extra={"minLength": 1, "maxLength": MAX_NAME_LENGTH})
     parent_node_id: UUID | None = None
-    dry_run: bool = _DRY_RUN
+    dry_run: bool = moving.DRY_RUN
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
@@ -54,25 +48,7 @@ class Merge(Form):
     """The node to merge this one into."""
 
     into_node_id: UUID
-    dry_run: bool = _DRY_RUN
-
-
-class Split(Form):
-    """A new node, and the records that move to it: all that meet the conditions."""
-
-    name: str = Field(json_schema_extra=_NAME_SCHEMA)
-    kind: ConceptKind = ConceptKind.TOPIC
-    beside: bool = Field(default=False, description="Create the new node beside this one instead of below it.")
-    record_ids: list[UUID] | None = Field(default=None, max_length=moving.MAX_RECORDS)
-    keyword: str | None = Field(default=None, description="A keyword of the records; case is ignored.")
-    occurred_after: datetime | None = Field(default=None, description="Records of events at this time or later.")
-    occurred_before: datetime | None = Field(default=None, description="Records of events before this time.")
-    dry_run: bool = _DRY_RUN
-
-    @property
-    def chosen(self) -> moving.RecordsToMove:
-        """The conditions as a domain value."""
-        return moving.RecordsToMove(self.record_ids, self.keyword, self.occurred_after, self.occurred_before)
+    dry_run: bool = moving.DRY_RUN
 
 
 @operation("POST /records/{record_id}/move", guarded="record_id")
@@ -112,17 +88,7 @@ def merge(call: Call, node_id: UUID, body: Merge) -> GraphChange:
     "POST /nodes/{node_id}/split",
     "node split",
     guarded="node_id",
-    options={"occurred_after": "--after", "occurred_before": "--before"},
 )
-def split(call: Call, node_id: UUID, body: Split) -> GraphChange:
+def split(call: Call, node_id: UUID, body: moving.Split) -> GraphChange:
     """Move some records of a node to a new node."""
-    return call.do(
-        moving.split_node,
-        node_id,
-        body.name,
-        body.chosen,
-        beside=body.beside,
-        kind=body.kind,
-        dry_run=body.dry_run,
-        guard=call.once,
-    )
+    return call.do(moving.split_node, node_id, body, guard=call.once)

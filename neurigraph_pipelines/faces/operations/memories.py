@@ -23,9 +23,9 @@ from neurigraph_pipelines.views.records import ListedRecords
 operation = OperationGroup("memories")
 
 
-@operation("GET /records", "memory list", in_spaces=True)
+@operation("GET /records", "memory list", tool="browse_graph", in_spaces=True)
 def list_records(call: Call, wanted: RecordFilter, limit: Limit = 50, cursor: Cursor = None) -> ListedRecords:
-    """List memories of the whole graph, the last stored first."""
+    """List memories of the whole graph, newest first."""
     return call.page(ListedRecords, listing.list_records, wanted, limit=limit, cursor=cursor)
 
 

@@ -1,4 +1,4 @@
-"""The graph: the tree, nodes, their file states and the records in them."""
+"""The graph: the tree, nodes and the states of their files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from neurigraph_pipelines.lifecycle import control
 from neurigraph_pipelines.model import NodeType
 from neurigraph_pipelines.views import graph as views
 from neurigraph_pipelines.views.files import NodeFiles
-from neurigraph_pipelines.views.records import Records
 
 MAX_TREE_NODES = 5_000
 """Most nodes of one page of the tree."""
@@ -80,9 +79,3 @@ def profile(call: Call, node_id: UUID) -> views.NodeProfile:
 def node_state(call: Call, node_id: UUID) -> NodeFiles:
     """Return the states of a node's files and the bytes that they occupy."""
     return call.do(control.node_state, node_id)
-
-
-@operation("GET /nodes/{node_id}/records", tool="browse_graph")
-def records(call: Call, node_id: UUID, limit: Limit = 50, cursor: Cursor = None) -> Records:
-    """List the records of one node, newest first."""
-    return call.page(Records, navigation.page_of_records, node_id, limit=limit, cursor=cursor)

@@ -24,7 +24,7 @@ _MOST_READ = 1_000
     "memory quarantine add",
     status=201,
     who=Who.OWNER,
-    options={"reason": "--reason", "received_after": "--from", "received_before": "--until"},
+    options={"reason": "--reason"},
 )
 def quarantine(call: Call, body: requests.NewQuarantine) -> views.Quarantine:
     """Put memories out of every retrieval at once, and keep them. The same conditions are in force once."""
@@ -36,7 +36,7 @@ def quarantine(call: Call, body: requests.NewQuarantine) -> views.Quarantine:
     "memory quarantine preview",
     is_read=True,
     who=Who.OWNER,
-    options={"reason": "--reason", "received_after": "--from", "received_before": "--until"},
+    options={"reason": "--reason"},
 )
 def preview(call: Call, body: requests.NewQuarantine) -> views.QuarantinePreview:
     """Return the memories that a quarantine would hide, and hide nothing."""

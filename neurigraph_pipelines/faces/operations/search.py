@@ -27,16 +27,13 @@ from neurigraph_pipelines.views.search import Duplicates, Found
 operation = OperationGroup("search")
 
 
-_FILTERS = {"occurred_after": "--after", "occurred_before": "--before", "source_kinds": "--kind"}
-
-
 @operation(
     "POST /search",
     "search",
     tool="search_memory",
     is_read=True,
     is_sparse=True,
-    options={**_FILTERS, "include": "--facts"},
+    options={"include": "--facts"},
     sentences={
         "search": "Search memories for a question, and quote the best message of each. With --json no file is read."
     },
@@ -57,7 +54,7 @@ def duplicates(call: Call, body: SayTheSame) -> Duplicates:
     tool="memory_facts",
     is_read=True,
     is_sparse=True,
-    options={"query": None, "fact_id": "--fact", "traverse_types": "--relation"},
+    options={"query": None},
     presets={f"fact {kind}": {"kind": kind} for kind in ("why", "changed", "about", "connected")},
     sentences={
         "fact why": "Show the causes and influences of a fact, the shortest paths first.",
@@ -71,7 +68,7 @@ def walk_facts(call: Call, body: QueryFacts) -> QueriedFacts:
     return query_facts(call.context, body)
 
 
-@operation("POST /ask", "ask", tool="get_context", is_read=True, tag="ask", options=_FILTERS)
+@operation("POST /ask", "ask", tool="get_context", is_read=True, tag="ask")
 def ask(call: Call, body: requests.Ask) -> Reply:
     """Answer a question in words, with citations. Only the messages that may hold the answer are read."""
     return answering.ask(call.context, body.question, asked_at=body.asked_at)

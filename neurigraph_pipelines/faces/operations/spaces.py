@@ -22,8 +22,6 @@ MAX_SOURCES = 1_000
 _METADATA = "Texts, numbers and booleans by name, at most 16 KiB as JSON."
 _CONTEXT = "Notes for language models about the sources of the space. It is data to them, never an instruction."
 
-_NAMES = {"entity_context": "--context"}
-
 operation = OperationGroup("spaces")
 
 
@@ -59,7 +57,7 @@ class Sources(Form):
     source_ids: list[UUID] = Field(min_length=1, max_length=MAX_SOURCES)
 
 
-@operation("POST /spaces", "space add", who=Who.OWNER, status=201, refusals=(409,), options=_NAMES)
+@operation("POST /spaces", "space add", who=Who.OWNER, status=201, refusals=(409,))
 def add_space(call: Call, body: NewSpace) -> views.Space:
     """Make a space. A tag that a write names for the first time makes one, too."""
     return spaces.add_space(
@@ -79,7 +77,7 @@ def space(call: Call, space_id: UUID) -> views.Space:
     return call.do(spaces.get_space, space_id)
 
 
-@operation("PATCH /spaces/{space_id}", "space edit", who=Who.OWNER, options=_NAMES)
+@operation("PATCH /spaces/{space_id}", "space edit", who=Who.OWNER)
 def change_space(call: Call, space_id: UUID, body: ChangeSpace) -> views.Space:
     """Change a space."""
     return spaces.change_space(call.context, space_id, body.model_dump(exclude_unset=True))

@@ -64,11 +64,11 @@ def preview(database: Database, claims: Claims, subject: ErasureSubject) -> Eras
                     subject_kind=subject.kind,
                     subject_id=subject.subject_id,
                     nodes=[],
-                    records=0,
-                    deltas=0,
-                    files=0,
+                    record_count=0,
+                    delta_count=0,
+                    file_count=0,
                     object_bytes=0,
-                    sources=0,
+                    source_count=0,
                     shared_sources=0,
                 )
             return _preview_record(tx, claims, subject, record_id)
@@ -337,7 +337,7 @@ def _preview(
     is_user = subject.kind is SubjectKind.USER
     values = {"user_id": claims.user_id, "record_id": record_id, "node_ids": node_ids, "is_user": is_user}
     (row,) = tx.execute(_PREVIEW["preview"], values)
-    stated = {"subject_kind": subject.kind, "subject_id": subject.subject_id, "files": files}
+    stated = {"subject_kind": subject.kind, "subject_id": subject.subject_id, "file_count": files}
     return ErasurePreview.model_validate({**stated, **row, "nodes": nodes, "object_bytes": object_bytes})
 
 

@@ -58,7 +58,7 @@ def purge(
         found = tx.execute(_QUERIES["purgeable"], values).fetchall()
     counted = found[0]["counted"] if found else 0
     if dry_run:
-        return Purge(dry_run=True, records=counted, erasure_ids=[], failed=[], left=0)
+        return Purge(dry_run=True, record_count=counted, erasure_ids=[], failed=[], left=0)
     erasure_ids: list[UUID] = []
     failed: list[UUID] = []
     gone = 0
@@ -72,4 +72,4 @@ def purge(
         except NeurigraphError:
             failed.append(record_id)
     left = counted - len(found)
-    return Purge(dry_run=False, records=counted - gone, erasure_ids=erasure_ids, failed=failed, left=left)
+    return Purge(dry_run=False, record_count=counted - gone, erasure_ids=erasure_ids, failed=failed, left=left)

@@ -7,7 +7,7 @@ lock.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 from uuid import UUID
 
 from psycopg import sql
@@ -18,9 +18,10 @@ from neurigraph_pipelines.graph.changes import node_and_below
 from neurigraph_pipelines.graph.history import authored
 from neurigraph_pipelines.graph.locks import lock_rows
 from neurigraph_pipelines.graph.moving import transfer_records
-from neurigraph_pipelines.graph.revised import RecordWords, carry_revision, lock_words
+from neurigraph_pipelines.graph.revised import carry_revision, lock_words
 from neurigraph_pipelines.model import KEYWORD_COLUMNS
 from neurigraph_pipelines.model.ports import Transaction
+from neurigraph_pipelines.views.scalars import ValuesByName
 
 _WORDS = ("title", "summary", *KEYWORD_COLUMNS.values())
 _QUERIES = statements("quarantine")
@@ -28,18 +29,11 @@ _HISTORY = statements("history")
 _EMBEDDINGS = statements("embeddings")
 
 
-class _Visible(RecordWords, total=False):
-    """Fields that visible deltas of a record state."""
-
-    superseded_by: str | None
-    node_id: str | None
-
-
 class _Record(NamedTuple):
     record_id: UUID
     node_id: UUID
     schema_name: str
-    visible: _Visible
+    visible: ValuesByName  # the fields that visible deltas of it state
 
     @property
     def schema(self) -> sql.Identifier:
@@ -84,7 +78,7 @@ def _show_visible(tx: Transaction, user_id: UUID, quarantine_id: UUID, record_id
 def _show_words(tx: Transaction, user_id: UUID, record: _Record, current_model: str | None, author: str) -> None:
     stored = lock_words(tx, record.schema, record.record_id)
     assert stored is not None
-    values = cast(RecordWords, {name: value for name, value in record.visible.items() if name in _WORDS})
+    values = {name: value for name, value in record.visible.items() if name in _WORDS}
     if stored.have(values):
         return
     of_record = {"record_id": record.record_id, "user_id": user_id, "node_id": record.node_id}

@@ -106,12 +106,12 @@ def preview(database: Database, claims: Claims, rule: QuarantineRule) -> Quarant
             row["record_id"] for row in tx.execute(_QUERIES["revisions_met"], {"rule": as_row(rule, claims.user_id)})
         ]
     return QuarantinePreview(
-        records=len(records),
-        messages=sum(one.messages for one in records),
-        nodes=len({one.node_id for one in records}),
+        record_count=len(records),
+        message_count=sum(one.messages for one in records),
+        node_count=len({one.node_id for one in records}),
         hidden_already=sum(one.quarantined for one in records),
         record_ids=[one.record_id for one in records],
-        revisions=len(revised),
+        revision_count=len(revised),
         revised_record_ids=sorted(set(revised)),
     )
 

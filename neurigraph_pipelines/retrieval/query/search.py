@@ -125,7 +125,7 @@ def _record_of_event(context: Context, parsed: ParsedQuestion, phrase: EventPhra
 def _widened(parsed: ParsedQuestion, least: int, periods: Sequence[Period]) -> ParsedQuestion:
     """Return the question for at least so many records, with the periods that its words name."""
     question = parsed.question
-    named = tuple((period.start_at or _BEGINNING, period.end_at or _END) for period in periods)
+    named = tuple((period.starts_at or _BEGINNING, period.ends_at or _END) for period in periods)
     return replace(
         parsed, question=replace(question, limit=max(question.limit, least), periods=question.periods or named)
     )

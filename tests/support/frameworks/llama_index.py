@@ -26,7 +26,7 @@ def test_what_left_the_chat_comes_back_in_the_block() -> None:
         await chat.aput(ChatMessage(role="user", content="My spare key hangs behind the blue door of the shed."))
         for number in range(8):
             await chat.aput(ChatMessage(role="user", content=f"Line {number} is about nothing in particular at all."))
-        for source in client.sources("conversation", space="llama"):
+        for source in client.sources("conversation", container_tags="llama"):
             await asyncio.to_thread(client.stored, "conversation", source.source_id)
         await chat.aput(ChatMessage(role="user", content="Where does my spare key hang?"))
         return "\n".join(one.content or "" for one in await chat.aget())

@@ -83,8 +83,8 @@ class ForgetReply(Result):
             yield "Nothing was erased. This would be erased for good:"
         for one in self.would_erase:
             yield (
-                f"{one.subject_kind} {one.subject_id}: {one.records} records, {one.deltas} changes, "
-                f"{one.files} files, {one.sources} whole sources"
+                f"{one.subject_kind} {one.subject_id}: {one.record_count} records, {one.delta_count} changes, "
+                f"{one.file_count} files, {one.source_count} whole sources"
             )
             yield from (f"  node {inline(path)}" for path in one.nodes)
         if self.token is not None:

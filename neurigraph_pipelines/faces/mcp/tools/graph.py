@@ -22,7 +22,7 @@ from neurigraph_pipelines.text.hygiene import utc
 from neurigraph_pipelines.views.base import View
 from neurigraph_pipelines.views.graph import Child, Edge, Shell
 from neurigraph_pipelines.views.memories import Delta, Memory
-from neurigraph_pipelines.views.records import Record
+from neurigraph_pipelines.views.records import ListedRecord
 
 MAX_PAGE = 100
 
@@ -38,7 +38,7 @@ _DELTA = ("delta_id", "operation", "changed_at", "authored_by", "before", "after
 _View = TypeVar("_View", bound=View)
 
 
-@takes(nodes.records, node_id=("node", ""), limit="", cursor="")
+@takes(memories.list_records, node_id=("node", ""), limit="", cursor="")
 class BrowseArguments(Arguments):
     """Arguments of ``browse_graph``."""
 
@@ -55,7 +55,7 @@ class NodeWithContent(Shown[Shell]):
 
     children: list[Annotated[Child, Only(*_BELOW)]]
     edges: list[Annotated[Edge, Only(*_EDGE)]]
-    records: list[Annotated[Record, Only(*_RECORD)]]
+    records: list[Annotated[ListedRecord, Only(*_RECORD)]]
     next_cursor: str | None = None
     notes: list[str] = Field(default_factory=list)
 
@@ -96,13 +96,14 @@ def browse_graph(call: AgentCall, given: BrowseArguments) -> NodeWithContent:
     children = _fitting(node.children, _BELOW, "nodes below it", budget, notes)
     edges = _fitting(node.edges, _EDGE, "edges", budget, notes)
 
-    def shortened(record: Record) -> Record:
+    def shortened(record: ListedRecord) -> ListedRecord:
         return record.model_copy(update={"summary": f"{budget.cut(record.summary)}…"})
 
     # Without records there is no next page.
-    wanted = given.of(nodes.records) | place | {"limit": max(given.limit, 1)}
+    of_node = place | {"below": False, "order": "occurred_at", "limit": max(given.limit, 1)}
     fit = fitting(budget, _RECORD, shortened)
-    page = call.do(nodes.records, wanted, lambda records: fit(records[: given.limit]))
+    wanted = given.of(memories.list_records) | of_node
+    page = call.do(memories.list_records, wanted, lambda records: fit(records[: given.limit]))
     return NodeWithContent(
         view=node, children=children, edges=edges, records=page.records, next_cursor=page.next_cursor, notes=notes
     )

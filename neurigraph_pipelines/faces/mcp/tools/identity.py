@@ -30,7 +30,8 @@ class Identity(Shown[views.Identity]):
         yield f"You act as {_ROLES.get(me.role, inline(me.role))}."
         yield f"role {me.role}, subject_id {inline(me.subject_id)}, user_id {me.user_id}, key_id {me.key_id}"
         if me.top_node_id is not None:
-            yield f"You see {me.nodes} nodes with {me.records} records, from {path_of(me.top_node_path)} down."
+            seen = f"{me.node_count} nodes with {me.record_count} records"
+            yield f"You see {seen}, from {path_of(me.top_node_path)} down."
         else:
             yield "You see nothing yet."
         yield f"You may {'write' if me.may_write else 'only read'}" + (" and forget." if me.may_forget else ".")

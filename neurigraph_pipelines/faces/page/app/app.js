@@ -99,7 +99,7 @@ async function readAround(centre, hops, asked, signal) {
 async function countAll() {
   if (!host.call || graph.total !== null) return;
   try {
-    graph.total = (await host.call("who_am_i", {})).nodes;
+    graph.total = (await host.call("who_am_i", {})).node_count;
     pane?.draw();
   } catch {
     graph.total = null;

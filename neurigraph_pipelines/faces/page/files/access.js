@@ -84,13 +84,13 @@ function newGrant(graph, refresh, signal) {
 }
 
 function preview(opens) {
-  const rest = opens.records - opens.newest.length;
+  const rest = opens.record_count - opens.newest.length;
   const [first, last] = [day(opens.first_at), day(opens.last_at)];
   const days = first.textContent === last.textContent ? [" of ", first] : [", ", first, " to ", last];
   return [
-    el("p", {}, `This opens ${count(opens.records, "memory", "memories")}`, opens.records > 0 && days, "."),
-    opens.foreign_looking.length > 0 && [el("p", { class: "notes" }, `These look foreign to the node${opens.compared < opens.records ? ` (of the ${opens.compared} newest)` : ""}:`), memoryList(opens.foreign_looking, "Foreign-looking memories")],
-    opens.records > 0 && el("details", {}, el("summary", {}, "What it opens"), memoryList(opens.newest, "Newest memories"), rest > 0 && el("p", { class: "quiet" }, `and ${count(rest, "older one")}`)),
+    el("p", {}, `This opens ${count(opens.record_count, "memory", "memories")}`, opens.record_count > 0 && days, "."),
+    opens.foreign_looking.length > 0 && [el("p", { class: "notes" }, `These look foreign to the node${opens.compared < opens.record_count ? ` (of the ${opens.compared} newest)` : ""}:`), memoryList(opens.foreign_looking, "Foreign-looking memories")],
+    opens.record_count > 0 && el("details", {}, el("summary", {}, "What it opens"), memoryList(opens.newest, "Newest memories"), rest > 0 && el("p", { class: "quiet" }, `and ${count(rest, "older one")}`)),
   ];
 }
 

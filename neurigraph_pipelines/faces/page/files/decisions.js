@@ -19,7 +19,7 @@ const APPROVALS = {
 
 /** Return the decisions about an action: `{key, label, work}`; `work` is null for what changes nothing. */
 export function decisionsOf(action) {
-  const vote = (approve, second = false) => () => call("POST", at("actions", action.action_id, "votes"), { body: { approve, second } });
+  const vote = (approves, second = false) => () => call("POST", at("actions", action.action_id, "votes"), { body: { approves, second } });
   const [first, second] = action.places;
   const hasTwoFacts = action.fact_id !== null && action.other_fact_id !== null;
   return [

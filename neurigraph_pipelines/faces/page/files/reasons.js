@@ -25,7 +25,7 @@ export function searchReasons(found) {
     list("Relations that were followed", rationale.edges, (edge) => [
       nodeLink(edge.from_node_id, edge.from_node_path), ` ${phrase(edge.relation).toLowerCase()} `, nodeLink(edge.to_node_id, edge.to_node_path),
       `, strength ${number(edge.strength)}`]),
-    list("Times in the question", found.periods, (period) => [`“${period.words}”: `, day(period.start_at), " to ", day(period.end_at)]),
+    list("Times in the question", found.periods, (period) => [`“${period.words}”: `, day(period.starts_at), " to ", day(period.ends_at)]),
     rationale.facts.length > 0 && el("p", { class: "quiet" }, `${rationale.facts.length} facts lent their messages a part of their score.`));
 }
 

@@ -25,7 +25,7 @@ function spaceRow(space) {
   return el("div", {},
     el("div", { class: "line" }, link(`#/spaces/${space.space_id}`, space.name), el("span", { class: "tag" }, space.container_tag)),
     space.entity_context && el("p", { class: "clamp" }, space.entity_context),
-    meta(count(space.sources, "source"), el("span", {}, "made ", day(space.created_at))));
+    meta(count(space.source_count, "source"), el("span", {}, "made ", day(space.created_at))));
 }
 
 function newSpace(refresh) {
@@ -56,7 +56,7 @@ function spaceView(space, signal) {
   });
   return el("div", {},
     el("a", { href: "#/spaces", class: "back always" }, "All spaces"),
-    heading(space.name, `${space.container_tag} · ${count(space.sources, "source")}`, isOwn && remove), notice,
+    heading(space.name, `${space.container_tag} · ${count(space.source_count, "source")}`, isOwn && remove), notice,
     space.entity_context && el("p", { class: "summary" }, space.entity_context),
     el("section", {}, el("h2", {}, "Sources"),
       pages(at("spaces", space.space_id, "sources"), "sources", (source) => sourceRow(space, source, isOwn),

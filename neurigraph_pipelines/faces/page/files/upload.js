@@ -74,7 +74,7 @@ async function untilStored(uploadId, bar, said, signal) {
 }
 
 /** Say what was read of an export of conversations. */
-function imported({ conversations, conversations_added: added, messages_added: messages, rejected_count: rejected }) {
+function imported({ conversation_count: conversations, conversations_added: added, messages_added: messages, rejected_count: rejected }) {
   const parts = [`${count(conversations, "conversation")}, ${added} of them new`, count(messages, "new message")];
   return parts.concat(rejected ? `${count(rejected, "part")} could not be read` : []).join("; ");
 }
