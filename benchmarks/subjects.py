@@ -51,7 +51,7 @@ class Talk:
     @property
     def half(self) -> str:
         """Whether rules may be fitted to it."""
-        return half_of(self.name)
+        return half_of(self.name.partition("/")[0])
 
     @property
     def boundaries(self) -> list[int]:
@@ -99,8 +99,8 @@ def written() -> list[Talk]:
                 author = None if match["who"] in _ROLES else match["who"]
                 said.append((_ROLES.get(match["who"], Role.USER), author, match["text"], hours))
                 subjects.append(part["subject"])
-        titles = tuple(part["title"] for part in talk["part"])
-        found.append(Talk(talk["name"], "written", _messages(said), tuple(subjects), titles))
+        titles = tuple(part["title"] for part in talk["part"] if "title" in part)
+        found.append(Talk(talk["name"], talk.get("kind", "written"), _messages(said), tuple(subjects), titles))
     return found
 
 

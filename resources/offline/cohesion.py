@@ -52,7 +52,7 @@ NAMES = (
     "constant", "words", "no word", "share", "topics", "meaning", "edge", "nearest", "foreign", "foreign meaning",
     "foreign edge", "held together", "usual", "new", "same", "asked", "asked by person", "pause", "said before",
     "said after", "said first", "few", "words of few",
-    "names", "other names",
+    "names", "other names", "foreign topics",
 )  # fmt: skip
 """The figures, in order."""
 
@@ -63,20 +63,20 @@ _WEIGHTS: dict[bool, dict[str, float]] = {
         "edge": -5.32, "nearest": -2.00, "foreign": 1.03, "foreign meaning": -3.16, "foreign edge": 6.58,
         "held together": 1.05, "usual": 0.89, "new": 2.00, "same": -0.48, "asked": 0.61, "asked by person": -1.55,
         "pause": 0.25, "said before": 0.26, "said after": 0.55, "said first": 0.38, "few": -1.58,
-        "words of few": 7.22, "names": -1.03, "other names": 0.73,
+        "words of few": 7.22, "names": -1.03, "other names": 0.73, "foreign topics": 3.00,
     },
     False: {
         "constant": -4.00, "words": -12.68, "no word": -1.33, "share": -0.47, "topics": -0.72, "new": 2.00,
         "same": -0.64, "asked": 0.14, "asked by person": -1.87, "pause": 0.25, "said before": 0.36,
         "said after": 0.75, "said first": 0.37, "few": 1.21, "words of few": 7.53, "names": -2.22,
-        "other names": 0.56,
+        "other names": 0.56, "foreign topics": 1.00,
     },
 }  # fmt: skip
 WEIGHTS = {meaning: np.array([named.get(name, 0.0) for name in NAMES]) for meaning, named in _WEIGHTS.items()}
 """Weight of each figure, with meaning and without: fitted by logistic regression over the changes that ``segmentation``
 weighs, half to conversations put together from ``training/talks`` and public talks (``training/talks.py``), half to the
 development half of `benchmarks/subjects.py`. Those of "new" and "pause" were set by hand, because pieces that were put
-together have none."""
+together have none; that of "foreign topics" on the development half, because few public talks are not English."""
 MOST_READ = 200
 """Characters of a message that are read."""
 
@@ -173,6 +173,7 @@ class Cohesion:
                 few,
                 cosine * few,
                 *self._naming(before, after),
+                self._foreign_topics(before, after),
             ]
         )
 
@@ -255,11 +256,29 @@ class Cohesion:
         lengths = math.sqrt(sum(n * n for n in one.values()) * sum(n * n for n in other.values()))
         return sum(one[name] * other[name] for name in one.keys() & other.keys()) / lengths if lengths else 0.0
 
+    def _foreign_topics(self, before: range, after: range) -> float:
+        """Return how much greater the share of each side's first topic is than on the other side, the smaller of both.
+
+        The meaning of short texts is told well in English alone, and so their words have to say that the topic changes.
+        """
+        sides = self._topics_of(before), self._topics_of(after)
+        least = min(1.0, *(sum(side.values()) for side in sides))
+        if self._language == ENGLISH or least == 0:
+            return 0.0
+        one, other = ({name: n / sum(side.values()) for name, n in side.items()} for side in sides)
+        return max(0.0, min(_lead(one, other), _lead(other, one))) * least
+
     def _topics_of(self, positions: range) -> Counter[str]:
         total: Counter[str] = Counter()
         for number in positions:
             total.update(self._topics.get(number, {}))
         return total
+
+
+def _lead(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+    """Return how much greater the share of the first topic of ``one`` is than its share of ``other``."""
+    first = max(one, key=one.__getitem__)
+    return one[first] - other.get(first, 0.0)
 
 
 def _names_said(prose: Prose) -> dict[int, frozenset[str]]:
