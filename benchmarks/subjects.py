@@ -258,11 +258,11 @@ def run(bench: Bench) -> Section:
     return Section("Changes of subject", _METHOD, table(header, rows))
 
 
-_METHOD = """Conversations of several subjects: written ones (`samples/subjects.toml`), pieces of labelled ones in a row
-and in turns, and QMSum's meetings, with its topics, where the data folder is there. A boundary counts as found within
-one message (five in meetings). `astray`: messages filed in another area of life than all messages of their subject are
-by themselves, for a new user; those at the root are not counted. `whole`: labelled conversations and their
-beginnings, of one subject, that stay whole."""
+_METHOD = """Conversations of several subjects: written ones and short ones in German, Spanish, French and Italian
+(`samples/subjects.toml`), pieces of labelled ones in a row and in turns, and QMSum's meetings, with its topics, where
+the data folder is there. A boundary counts as found within one message (five in meetings). `astray`: messages filed in
+another area of life than all messages of their subject are by themselves, for a new user; those at the root are not
+counted. `whole`: conversations of one subject, and beginnings of labelled ones, that stay whole."""
 
 
 def main() -> None:

@@ -37,6 +37,9 @@ NEAREST = 6
 MOST_WORDS = 120
 """Words of a message that are read."""
 
+MOST_OF_SHORT = 12
+"""Words of a side up to which the topics of other languages than English tell by themselves that they change."""
+
 BEGINNING = 5
 """Letters with which two words of one kind begin, such as those of compounds; a shorter word counts only whole."""
 
@@ -69,7 +72,7 @@ _WEIGHTS: dict[bool, dict[str, float]] = {
         "constant": -4.00, "words": -12.68, "no word": -1.33, "share": -0.47, "topics": -0.72, "new": 2.00,
         "same": -0.64, "asked": 0.14, "asked by person": -1.87, "pause": 0.25, "said before": 0.36,
         "said after": 0.75, "said first": 0.37, "few": 1.21, "words of few": 7.53, "names": -2.22,
-        "other names": 0.56, "foreign topics": 1.00,
+        "other names": 0.56,
     },
 }  # fmt: skip
 WEIGHTS = {meaning: np.array([named.get(name, 0.0) for name in NAMES]) for meaning, named in _WEIGHTS.items()}
@@ -260,10 +263,12 @@ class Cohesion:
         """Return how much greater the share of each side's first topic is than on the other side, the smaller of both.
 
         The meaning of short texts is told well in English alone, and so their words have to say that the topic changes.
+        Where more is said, a side has words of many topics by chance.
         """
         sides = self._topics_of(before), self._topics_of(after)
         least = min(1.0, *(sum(side.values()) for side in sides))
-        if self._language == ENGLISH or least == 0:
+        said = max(self._spoken[side.stop] - self._spoken[side.start] for side in (before, after))
+        if self._language == ENGLISH or least == 0 or said > MOST_OF_SHORT:
             return 0.0
         one, other = ({name: n / sum(side.values()) for name, n in side.items()} for side in sides)
         return max(0.0, min(_lead(one, other), _lead(other, one))) * least

@@ -23,6 +23,19 @@ from tests.support.growing_graph import outline_of, records, store, tell
 from tests.support.undivided import ERRANDS
 from tests.unit.test_segmentation import FISHING, LAUNCH
 
+GERMAN = [
+    ("user", "Der Arzt hat mir Tabletten gegen den Bluthochdruck verschrieben."),
+    ("user", "Der Kunde aus Kiel zahlt die Rechnung für das Lager erst im März."),
+    ("user", "Mit dem Zug nach Wien, das Hotel ist gebucht."),
+    ("user", "Der Hund braucht beim Tierarzt eine Spritze."),
+]
+SPANISH = [
+    ("user", "El médico me ha recetado pastillas para la tensión."),
+    ("user", "El cliente de Vigo paga la factura del almacén en marzo."),
+    ("user", "Vuelo a Roma en mayo y el hotel está reservado."),
+    ("user", "El perro tiene cita con el veterinario."),
+]
+
 
 @pytest.fixture
 def bob(installation: Installation) -> Claims:
@@ -117,3 +130,19 @@ def test_grant_on_one_subject_shows_nothing_of_the_others(
         told = " ".join(message.content or "" for message in answer.messages)
         assert "ramipril" not in told.lower()
         assert "lease" not in told
+
+
+@pytest.mark.parametrize("notes", [GERMAN, SPANISH])
+def test_sentences_of_other_languages_are_granted_one_by_one(
+    installation: Installation, bob: Claims, tmp_path: Path, notes: list[tuple[str, str]]
+) -> None:
+    tell(installation, bob, tmp_path, {"notes": notes})
+    store(installation)
+    stored = records(installation, bob)
+    assert len({record["path"] for record in stored}) == len(stored) == len(notes)
+    with installation.database.agent(bob) as tx:
+        node_id = find_node(tx, bob.user_id, stored[-1]["path"])
+    sharing.grant(installation.database, bob, Subject(SubjectType.THIRD_PARTY, "vet"), node_id, GrantType.READ)
+    vet = installation.acting_for(Claims("vet", "third_party", bob.user_id))
+    seen = [search(vet, Question(text)).messages for _, text in notes]
+    assert {message.external_id for found in seen for message in found} == {"notes-3"}
