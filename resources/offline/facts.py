@@ -71,7 +71,7 @@ WHOLE = 0.85
 _FEW = 2
 """Most speakers of a talk with compliments and commonplaces; in meetings people speak to all, and of a matter."""
 
-_PARTICULAR = ("own", "names", "figures", "counts", "amounts", "days", "done", "changed", "kin")
+_PARTICULAR = ("own", "names", "figures", "amounts", "days", "done", "changed")
 """Features of a sentence that speaks of somebody or something: its speaker, a name, a number, a day, a decision."""
 
 MAX_SENTENCES = 2
