@@ -27,7 +27,7 @@ from resources.offline.fact_forms import (
     read_fact,
     slot_said,
 )
-from resources.offline.lexicon import forms
+from resources.offline.lexicon import english, forms
 from resources.offline.names import Names, find_names
 from resources.offline.prose import Prose
 from resources.offline.reasons import reasons_of, worded_reason
@@ -65,17 +65,14 @@ GIVES_REASON = 1.0
 LEAST_WORDS = 4
 """Fewest words of a sentence that is a fact of a short conversation."""
 
-
 WHOLE = 0.85
 """Least share of the words of its sentences that a unit has unless it is a part of them."""
-
 
 _FEW = 2
 """Most speakers of a talk with compliments and commonplaces; in meetings people speak to all, and of a matter."""
 
-_PARTICULAR = ("own", "names", "figures", "counts", "amounts", "days", "done", "changed", "kin")
+_PARTICULAR = ("own", "names", "figures", "amounts", "days", "done", "changed")
 """Features of a sentence that speaks of somebody or something: its speaker, a name, a number, a day, a decision."""
-
 
 MAX_SENTENCES = 2
 """Most sentences of a fact: the second one names what the first one is about."""
@@ -89,7 +86,6 @@ SLOT_CONFIDENCE = 0.75
 _FULL_WEIGHT = 6.0
 """Weight of a sentence of the greatest importance: a decision with a date, a sum and names."""
 _LEADING_FORMS = forms("leading")
-
 
 MIN_WORDS = 5
 """Fewest words of such a statement."""
@@ -201,14 +197,26 @@ def _with_values(prose: Prose, names: Names) -> Iterator[Unit]:
 
 
 def _with_name(prose: Prose, names: Names, standing: Standing, number: int) -> str:
-    """Return a sentence, with a name for its "he" or "she" if the one before it tells of nobody else."""
+    """Return a sentence, with a name for its "he" or "she" if its speaker's sentence before tells of nobody else."""
     text = standing.clean(number)
     pronoun = _FORMS.pronoun.match(text)
-    if pronoun is None or not number or prose.sentences[number - 1].message != prose.sentences[number].message:
+    before = _said_before(prose, number) if pronoun else None
+    if pronoun is None or before is None:
         return text
-    told = _FORMS.told_alone.match(standing.clean(number - 1))
-    named = {one.name for one in names.persons if number - 1 in one.sentences}
-    return f"{told['who']}{text[pronoun.end() :]}" if told and named == {told["who"]} else text
+    told = _FORMS.told_alone.match(standing.clean(before))
+    named = {one.name for one in names.persons if not one.sentences.isdisjoint(range(before, number))}
+    words = {word.lower.removesuffix("'s") for word in prose.sentences[before].words}
+    is_relation = _FORMS.is_mine.match(text) is not None and words.isdisjoint(english().relations)
+    is_clear = is_relation or (told is not None and told["who"] in named)
+    return f"{named.pop()}{text[pronoun.end() :]}" if is_clear and len(named) == 1 else text
+
+
+def _said_before(prose: Prose, number: int) -> int | None:
+    """Return the sentence before one, or the one before the assistant's reply that it follows, of the same speaker."""
+    own, earlier = prose.message(prose.sentences[number]), range(number - 1, -1, -1)
+    before = next((n for n in earlier if prose.message(prose.sentences[n]).role is not Role.ASSISTANT), number)
+    message = prose.message(prose.sentences[before])
+    return before if before < number and message.author == own.author and own.seq - message.seq in (0, 2) else None
 
 
 def _plain(prose: Prose, names: Names) -> Iterator[Unit]:
@@ -237,8 +245,7 @@ def _effects(prose: Prose, names: Names) -> Iterator[Unit]:
 
 
 def _whole_reason(text: str) -> str | None:
-    reason = reason_alone(text)
-    return None if reason is None else worded_reason(reason)
+    return worded_reason(reason) if (reason := reason_alone(text)) else None
 
 
 def _words_of_people(prose: Prose) -> int:

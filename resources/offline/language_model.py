@@ -57,11 +57,11 @@ class OfflineLanguageModel:
         """Return the first sentences of parts that are spread evenly, and the titles of the first and the last."""
         return summaries.merge(parts, words)
 
-    @measured("model.extract_keywords")
     def read(self, segment: Segment, words: int) -> Summary:
         """Return a summary."""
         return self.summarize(segment, words)
 
+    @measured("model.extract_keywords")
     def extract_keywords(self, segment: Segment) -> Keywords:
         """Return names, key phrases, dates resolved against each message's time, and stated relationships."""
         return keywords.extract(Prose(segment, self._language))

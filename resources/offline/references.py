@@ -75,10 +75,6 @@ class References:
             return False
         return uninflected(first.group()) not in LEANING or bool(THIS_TIME.match(text))
 
-    def has_pronoun(self, text: str) -> bool:
-        """Whether a sentence holds a word that may refer to another sentence."""
-        return _PRONOUN.search(text) is not None
-
     def are_clear(self, text: str, *, asked: bool = False) -> bool:
         """Return whether every pronoun of ``text`` has an earlier possible referent.
 

@@ -177,7 +177,7 @@ def _agree(pieces: list[str], words: Sequence[int], place: int, *, is_you: bool,
     if verb in _FIXED:
         return True
     if is_past(verb):
-        return not _returns_to_present(pieces, words[at + 1 :])
+        return not _goes_on(pieces, words[at + 1 :])
     if shared and (verb in {"are", "were", "aren't", "weren't"} or "," not in "".join(pieces[: words[place - 1]][-2:])):
         return False
     opens = place == 0 or before in _CLAUSE_OPENERS or "," in pieces[words[place - 1] + 1 : words[place]]
@@ -192,20 +192,9 @@ def _agree(pieces: list[str], words: Sequence[int], place: int, *, is_you: bool,
 
 
 def _goes_on(pieces: Sequence[str], following: Sequence[int]) -> bool:
-    """Whether a second verb may follow that has to agree too: ``I live here and work there``."""
-    for first, second in pairwise(following):
-        word = _lower(pieces[second])
-        if _lower(pieces[first]) in {"and", "or", "but", "then"} and word.isalpha() and pieces[second].islower():
-            certain = word in _NO_VERB or word in _FIXED or word in _ADVERBS or word.endswith(("ing", "ed", "ly", "s"))
-            if not certain and word not in IRREGULAR_PAST:
-                return True
-    return False
-
-
-def _returns_to_present(pieces: Sequence[str], following: Sequence[int]) -> bool:
-    """Whether a verb that has to agree follows one of the past: ``I moved here and work there``."""
+    """Whether a second verb follows that has to agree, too: ``I moved here and work there``."""
     return any(
-        _lower(pieces[first]) in {"and", "or", "but"} and _lower(pieces[second]) in english().verbs
+        _lower(pieces[first]) in {"and", "or", "but", "then"} and _lower(pieces[second]) in english().verbs
         for first, second in pairwise(following)
     )
 

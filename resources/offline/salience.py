@@ -1,4 +1,4 @@
-"""How much a sentence says that is worth remembering: figures, dates, names, decisions, relations, corrections.
+"""How much a sentence says that is worth remembering: figures, dates, names, decisions, corrections.
 
 ``Salience`` weighs the sentences of one conversation; ``summaries`` chooses by it.
 """
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from neurigraph_pipelines.model import Role
-from resources.offline.lexicon import english, forms, word_lists
+from resources.offline.lexicon import forms, word_lists
 from resources.offline.names import Names
 from resources.offline.prose import Prose
 
@@ -25,9 +25,6 @@ _DAY = re.compile(
 )
 _WORDS = word_lists("salience")
 _DONE = _WORDS["done"]
-_HEDGED = _WORDS["hedged"]
-_POSSESSIVE = frozenset("my our his her their your".split())
-_COUNTS = _WORDS["counts"]
 _OWN = frozenset(["i", "i'm", "i've", "i'll", "my", "we", "our"])
 _YOU = frozenset(["you", "you're", "you've", "your", "you'll"])
 
@@ -40,7 +37,6 @@ class Salience:
 
     def __init__(self, prose: Prose, names: Names) -> None:
         self._prose = prose
-        self._relations = frozenset(english().relations)
         self._measures: dict[int, tuple[int, int]] = {}
         self._weights: dict[int, float] = {}
         self._named: Counter[int] = Counter()
@@ -80,21 +76,17 @@ class Salience:
         repeated = [count for word in content if (count := self._messages_with[word.stem]) > 1]
         return {
             "figures": min(3, len(_FORMS.figure.findall(text))) if has_digit else 0,
-            "counts": min(2, len(_COUNTS & words)),
             "amounts": min(2, amounts),
             "days": min(2, days),
             "names": min(3, self._named[number]),
             "done": min(2, len(_DONE & words)),
             "changed": bool(_FORMS.changed.search(text)),
-            "kin": not (_POSSESSIVE.isdisjoint(words) or self._relations.isdisjoint(words)),
-            "hedged": min(2, len(_HEDGED & words)),
             "own": is_own,
             "praise": not (is_own or has_digit or _YOU.isdisjoint(words)),
             "theme": min(8.0, sum(map(math.log1p, repeated))),
             "content": min(12, len(content)),
             "excited": text.rstrip().endswith("!"),
             "assistant": self._aside if self._prose.message(sentence).role is Role.ASSISTANT else 0.0,
-            "short": len(lowers) < 6,
         }
 
     def corrected(self) -> set[int]:
@@ -128,8 +120,7 @@ BASE = 0.6
 """Weight of a sentence without any of the features."""
 
 WEIGHTS = {
-    "figures": 1.0, "counts": 0.2, "amounts": 0.3, "days": 0.3, "names": 0.45, "done": 0.2, "changed": 0.8, "kin": 0.2,
-    "hedged": -0.4, "own": 0.3, "praise": -0.4, "theme": 0.25, "content": 0.15, "excited": -0.6, "assistant": -0.9,
-    "short": -0.3,
+    "figures": 1.0, "amounts": 0.3, "days": 0.3, "names": 0.45, "done": 0.2, "changed": 0.8, "own": 0.3,
+    "praise": -0.4, "theme": 0.25, "content": 0.15, "excited": -0.6, "assistant": -0.9,
 }  # fmt: skip
 """Weights of the features; their proportions follow a logistic regression over labelled conversations."""

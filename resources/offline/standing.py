@@ -67,17 +67,6 @@ class Standing:
             self._standing[number] = self._stands(self.clean(number))
         return self._standing[number]
 
-    def adds(self, number: int) -> bool:
-        """Return whether a unit may go on with a sentence: it has a verb, a figure or several words."""
-        if self.says_nothing(number):
-            return False
-        content = len(self._prose.sentences[number].content)
-        return self.has_verb(number) or content > 2 or (content > 1 and self._has_digit(number))
-
-    def has_verb(self, number: int) -> bool:
-        """Return whether a sentence has a verb."""
-        return has_verb(_words(self.clean(number)), self._verbs)
-
     def introduces(self, number: int) -> bool:
         """Return whether a fragment names what the next sentence means by a pronoun: ``Second, Vilhena``."""
         text = self.clean(number)
@@ -102,9 +91,6 @@ class Standing:
         is_cut = words[0].endswith("s") and words[0][:-1] in self._verbs  # "Sounds like the chain"
         conjunction = next((n for n, word in enumerate(words) if word in _SUBORDINATING), 0)
         return not is_cut and has_verb(words[:conjunction] or words, self._verbs)  # "From afar, since he is ill"
-
-    def _has_digit(self, number: int) -> bool:
-        return _FORMS.digit.search(self.clean(number)) is not None
 
 
 def is_question(text: str) -> bool:

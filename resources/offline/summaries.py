@@ -107,23 +107,12 @@ class _Choice:
         themes = Themes(prose, names, phrases)
         current = [unit for unit in units if outdated.isdisjoint(unit.sentences)]
         enough = [unit for unit in current if themes.are_in(unit)]
-        self._units = enough if self._has_words(enough, LEAST_WORDS) else current
+        words = sum(len(prose.sentences[number].words) for number in {n for unit in enough for n in unit.sentences})
+        self._units = enough if words >= LEAST_WORDS else current
         self._weights = [salience.of_unit(unit.sentences) for unit in self._units]
         self._covered: set[str] = set()
         self._told: dict[Unit, str] = {}
         self.messages: set[int] = set()
-
-    def _has_words(self, units: Sequence[Unit], least: int) -> bool:
-        """Whether what can be understood of some units has at least so many words."""
-        seen: set[int] = set()
-        words = 0
-        for unit in units:
-            new = set(unit.sentences) - seen
-            words += sum(len(self._prose.sentences[number].words) for number in new)
-            seen |= new
-            if words >= least:
-                return True
-        return False
 
     def told(self, budget: int) -> list[str]:
         """Return the chosen units as sentences, in order, at most ``budget`` words together."""

@@ -130,14 +130,11 @@ class _Finder:
             texts.insert(0, self._standing.clean(number))
             if len(texts) > 1 and sum(len(one.split()) for one in texts) > MAX_UNIT:
                 return None
-            if not self._standing.stands(number) and not (start < place and self._is_heading(number, numbers[place])):
+            if not self._standing.stands(number) and not (start < place and self._standing.introduces(number)):
                 continue
             if self._references.are_clear("; ".join(texts)):
                 return Unit(tuple(numbers[start : place + 1]), tuple(texts))
         return None
-
-    def _is_heading(self, number: int, last: int) -> bool:
-        return self._standing.has_verb(last) and self._standing.introduces(number)
 
     def _reply(self, numbers: Sequence[int], before: Sequence[int]) -> Unit | None:
         """Return the first sentence of a message with the question that it answers."""
@@ -161,12 +158,12 @@ class _Finder:
         for number in following:
             if len(unit.sentences) >= self._most or is_question(self._prose.sentences[number].text):
                 break
-            if not self._standing.adds(number):
+            if self._standing.says_nothing(number):
                 continue
             text = self._standing.clean(number)
             longer = Unit((*unit.sentences, number), (*unit.texts, text), unit.before, unit.said_before)
-            needs_check = unit.before is None and self._references.has_pronoun(text)
-            if longer.length > MAX_UNIT or (needs_check and not self._references.are_clear("; ".join(longer.texts))):
+            is_clear = unit.before is not None or self._references.are_clear("; ".join(longer.texts))
+            if longer.length > MAX_UNIT or not is_clear:
                 break
             found.append(unit := longer)
         return found

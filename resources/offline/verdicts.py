@@ -45,6 +45,8 @@ _DENIED = 0.45
 
 _FEW = frozenset(["employer", "occupation"])
 _CHANGES = frozenset(["moved to", "joined", "becomes"])
+_REPLACED = frozenset(["drives"])
+"""Relations with several values, of which a new one replaces the old one only with a word of change."""
 
 _BEGIN = 60
 """Characters at the beginning of a statement that say whom it is about."""
@@ -123,7 +125,7 @@ def _by_slots(pair: Pair, later: PlainSlot, earlier: PlainSlot) -> Judgement | N
         return UNRELATED if later.value == earlier.value else Judgement(Verdict.UPDATES, _CLOSED, "it may be one thing")
     if later.value == earlier.value:
         return _of_one_value(pair, changes=changes)
-    if not later.is_single:
+    if not (later.is_single or (changes and later.relation in _REPLACED)):
         return UNRELATED
     if _FORMS.besides.search(pair.later.statement):
         return Judgement(Verdict.UNRELATED, _GUESSED, "both can be true: one is told beside the other")

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from neurigraph_pipelines.knowledge.grounding import Said
-from neurigraph_pipelines.model import Segment, SourceKind
+from neurigraph_pipelines.model import Role, Segment, SourceKind
 from neurigraph_pipelines.model.facts import MAX_SHARE, ReadFact, Slot
 from neurigraph_pipelines.views.kinds import FactKind, Impact, StatedAs
 from resources.offline import facts
@@ -109,6 +109,30 @@ def test_kinds_and_slots(statement: str, kind: FactKind, slot: Slot | None) -> N
 )  # fmt: skip
 def test_each_description_of_a_person_is_a_clause(sentence: str, parts: list[str]) -> None:
     assert clauses_of(sentence) == (parts or [sentence])
+
+
+@pytest.mark.parametrize(
+    ("lines", "manager"),
+    [
+        (["Ana: Maria Delgado is the new head of operations. She is my manager."], "Maria Delgado"),
+        (
+            ["Ana: Maria Delgado is the new head of operations.", "Assistant: Noted.", "Ana: She is my manager."],
+            "Maria",
+        ),
+        (["Ana: I had lunch with Maria Delgado.", "Assistant: Nice. Who is she?", "Ana: She is my manager."], "Maria"),
+        (["Ana: I had lunch with Maria Delgado and Priya Nair.", "Assistant: Nice.", "Ana: She is my manager."], ""),
+        (["Ana: I met Maria Delgado's sister.", "Assistant: Nice.", "Ana: She is my manager."], ""),
+        (["Ana: I had lunch with Maria Delgado.", "Assistant: With Priya Nair?", "Ana: She is my manager."], ""),
+        (["Ana: I had lunch with Maria Delgado.", "Bob: Nice.", "Ana: She is my manager."], ""),
+    ],
+)
+def test_she_is_the_only_person_whom_the_speaker_named_before(lines: list[str], manager: str) -> None:
+    segment = spoken(*lines)
+    roles = {"Assistant": Role.ASSISTANT}
+    messages = (replace(one, role=roles.get(one.author or "", Role.USER)) for one in segment.messages)
+    found = OfflineLanguageModel(None).extract_facts(replace(segment, messages=tuple(messages)))
+    managers = [one.slot.subject for one in found if one.slot and one.slot.object.endswith("manager")]
+    assert [one[: len(manager)] for one in managers] == ([manager] if manager else [])
 
 
 def test_who_and_when_are_said() -> None:

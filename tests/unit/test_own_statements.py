@@ -9,6 +9,7 @@ from uuid import UUID, uuid5
 import pytest
 
 from neurigraph_pipelines.knowledge.candidates import MAX_ALIKE, MAX_OWN, alike_pairs, own_pairs
+from neurigraph_pipelines.model.facts import Slot
 from neurigraph_pipelines.model.verdicts import Authority, KnownFact, Pair
 from neurigraph_pipelines.text.assertions import assertions_of, differences
 from neurigraph_pipelines.views.kinds import FactKind, Verdict
@@ -82,6 +83,20 @@ def test_figure_that_changed_updates_the_one_before(earlier: str, later: str) ->
 @pytest.mark.parametrize(("earlier", "later"), _FINE)
 def test_what_can_both_be_true_is_unrelated(earlier: str, later: str) -> None:
     assert _judged(earlier, later) is Verdict.UNRELATED
+
+
+@pytest.mark.parametrize(
+    ("later", "verdict"),
+    [
+        ("The user drives a Volvo now.", Verdict.UPDATES),
+        ("The user drives a Volvo.", Verdict.UNRELATED),
+        ("The user now also drives a Volvo.", Verdict.UNRELATED),
+    ],
+)
+def test_another_car_replaces_the_one_before_with_a_word_of_change(later: str, verdict: Verdict) -> None:
+    cars = ((_said(later, 9), "a Volvo"), (_said("The user drives a Skoda.", 1), "a Skoda"))
+    later_one, earlier = (replace(one, slot=Slot("The user", "drives", car)) for one, car in cars)
+    assert judge(Pair(later_one, earlier)).verdict is verdict
 
 
 def test_sure_enough_for_a_person_never_for_an_effect() -> None:
