@@ -41,6 +41,12 @@ _ROLE_CONFLICTS = (
     psycopg.errors.DuplicateObject,
 )
 
+_NO_WAY = (
+    "no migration leads from the schema of this database to this version: run `neurigraph user export` (earlier "
+    "`neurigraph export`) for each user with the version that made it, and `neurigraph import --format neurigraph` "
+    "into a new one with this version"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class MigrationReport:
@@ -220,11 +226,7 @@ def _require_ours(known: Mapping[int, str], schema: Schema) -> None:
         )
     made = min(known)
     if known[made] != schema.digest_at(made):
-        raise ConfigurationError(
-            "no migration leads from the schema of this database to this version: run `neurigraph user export` "
-            "(earlier `neurigraph export`) for each user with the version that made it, and `neurigraph import "
-            "--format neurigraph` into a new one with this version"
-        )
+        raise ConfigurationError(_NO_WAY)
     for migration in schema.migrations:
         if made < migration.number <= max(known) and known.get(migration.number) != migration.checksum:
             raise ConfigurationError(
@@ -286,7 +288,10 @@ def _replace_routines(connection: Transaction, schema: Schema) -> list[str]:
             for policy in connection.execute(_QUERIES["policies"], {"table": name}).fetchall():
                 names = {key: sql.Identifier(policy[key]) for key in ("policy", "table_name")}
                 connection.execute(_QUERIES["drop_policy"].format(**names))
-        connection.execute(routine.statement)
+        try:
+            connection.execute(routine.statement)
+        except psycopg.errors.InvalidFunctionDefinition as error:  # a function has another result since
+            raise ConfigurationError(_NO_WAY) from error
         connection.execute(_QUERIES["note_routine"], {"name": routine.name, "checksum": routine.checksum})
     if outdated:
         connection.execute(_QUERIES["close_private_functions"])
