@@ -1,8 +1,8 @@
 -- Conflicts: facts of shown messages that another fact updates or contradicts, as far as the caller sees both.
 
 -- name: about_messages
--- Planned once a connection. Verdicts that a statement of some messages was updated or is contradicted, unless somebody took the verdict back,
--- with both statements and their days, for facts that the caller sees.
+-- Planned once a connection. Verdicts that a statement of some messages was updated or is contradicted, unless somebody
+-- took the verdict back, with both statements and their days, for facts that the caller sees.
 SELECT
     l.statement AS later_statement,
     e.statement AS earlier_statement,
