@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -10,8 +11,10 @@ from uuid import uuid4
 
 import pytest
 
+from benchmarks.chat import conversation, reference
 from neurigraph_pipelines.graph.navigation import find_node
 from neurigraph_pipelines.graph.provisioning import User
+from neurigraph_pipelines.inbox.conversations import Inbox
 from neurigraph_pipelines.inbox.importing import import_file
 from neurigraph_pipelines.model import Claims
 from neurigraph_pipelines.model.errors import NotFoundError, TransientError
@@ -253,6 +256,20 @@ def _roots(memory: Memory) -> list[Any]:
 
 
 # The samples, with the real local models
+
+
+def test_number_of_a_thing_finds_the_words_with_it(shared_installation: Installation) -> None:
+    """Sentences that differ by a number alone are alike to an encoder."""
+    here = shared_installation
+    user, claims = new_user(here)
+    ends = [replace(one, messages=one.messages[-3:]) for one in map(conversation, range(61, 85))]
+    with here.database.agent(claims) as tx:
+        Inbox(here.context).add_conversations(tx, user.user_id, ends)
+    ingest(here.context, user)
+    for number in range(61, 85):
+        answer = search(here.acting_for(claims), Question(f"What is filed under {reference(number)}?"))
+        assert answer.hits[0].source_external_id == f"chat-{number}"
+        assert answer.messages[0].record_id == answer.hits[0].record_id
 
 
 def test_sample_questions_find_sources(shared_installation: Installation) -> None:

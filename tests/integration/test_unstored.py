@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID, uuid4
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from psycopg.sql import SQL, Composed
 
 from neurigraph_pipelines.database.statements import name_of
@@ -27,7 +32,7 @@ from neurigraph_pipelines.retrieval.unstored import open_unstored
 from neurigraph_pipelines.views.search import Found
 from neurigraph_pipelines.wiring.installation import Installation
 from resources.postgres.delegating import DelegatingDatabase
-from tests.support.memories import START, converse, ingest, new_user, plain_context, rows
+from tests.support.memories import START, WordEmbedder, converse, ingest, new_user, plain_context, rows
 from tests.support.shared_graph import SharedGraph, new_shared_graph
 
 
@@ -108,6 +113,25 @@ def test_a_message_that_streams_in_is_found_with_its_last_words(here: Installati
     send("The ferry leaves from Ostend")
     assert found_by(here, claims, "Ostend").messages[0].content == "The ferry leaves from Ostend"
     assert len(found_by(here, claims, "ferry").messages) == 1
+
+
+def test_many_questions_at_once_index_a_message_once(here: Installation) -> None:
+    _, claims = new_user(here)
+    hand_in(here, claims, IncomingMessage(Role.USER, "An old heron."))
+    embedded: list[str] = []
+
+    class Embedder(WordEmbedder):
+        def embed(self, texts: Sequence[str], kind: Literal["document", "query"] = "document") -> NDArray[np.float32]:
+            if kind == "document":
+                embedded.extend(texts)
+                time.sleep(0.2)  # as long as a model takes
+            return super().embed(texts, kind)
+
+    context = plain_context(here).acting_for(claims).using(embedder=Embedder())
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda number: search(context, Question(f"heron {number}")), range(8)))
+    assert [len(one.messages) for one in found] == [1] * 8
+    assert len(embedded) == 1
 
 
 @pytest.fixture(scope="module")

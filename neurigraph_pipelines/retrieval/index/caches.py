@@ -20,6 +20,9 @@ from neurigraph_pipelines.model.ports import Database
 WATCH_SECONDS = 60.0
 """Age at which it is asked again whether a graph has canaries, records that expire, or conflicts."""
 
+_TURNS = 64
+"""Locks that all keys share: enough that two callers seldom wait for each other."""
+
 MOST_WATCHES = 100_000
 """Most watches of all callers together; each conflict counts as one, too."""
 
@@ -153,6 +156,11 @@ class SearchCaches:
     def __init__(self) -> None:
         self.answers, self.nodes, self.graphs, self.watches = Cache(), Cache(), Cache(), Cache()
         self.unfetched: set[Claims] = set()
+        self._turns = tuple(threading.Lock() for _ in range(_TURNS))
+
+    def turn(self, key: Hashable) -> threading.Lock:
+        """Return the lock under which a value of this key is made, so that one of many questions at once makes it."""
+        return self._turns[hash(key) % _TURNS]
 
 
 _CACHES: WeakKeyDictionary[Database, SearchCaches] = WeakKeyDictionary()

@@ -113,8 +113,8 @@ def rank(
     window, in which messages around it count less with their distance, and those before it more than those after,
     because an answer is found by its question; and the cosine of the message behind those before it. Bounded
     boosts are added to that, never filters: for the speaker whom the question is about, for the user's own words, for
-    an answer to a question with the same words, and for the time that it names; what an assistant said counts less, and
-    so does a part of a long message. A record's score is a mix of its best message, of
+    an answer to a question with the same words, for the time and for the number that it names; what an assistant said
+    counts less, and so does a part of a long message. A record's score is a mix of its best message, of
     BM25 of all its passages, and of its summary.
 
     Args:
@@ -210,6 +210,8 @@ class _Ranking:
         boosts["part"] = WEIGHTS["part"] * self.rows.of_long_messages
         if self.parsed.asks_when:
             boosts["time"] = WEIGHTS["time"] * self.rows.telling_times
+        if (numbered := self.lexical.numbered()) is not None:
+            boosts["number"] = WEIGHTS["number"] * numbered
         boosts["summary"] = WEIGHTS["summary"] * self.summaries[self.rows.record]
         return boosts
 

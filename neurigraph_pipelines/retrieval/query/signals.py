@@ -32,6 +32,9 @@ since a period without a beginning, as in "before the move", would take decades.
 EXACT_PASSAGES = 2_000
 """Up to so many passages are all compared with a question; of more, the sign hashes are compared first."""
 
+_FEW = 10
+"""In up to so many passages a word with a digit is a name, such as an order's number; a year is mostly in more."""
+
 _DAY = 86_400.0
 _STEPS = np.array(list(WINDOW_WEIGHTS))
 _STEP_WEIGHTS = np.array(list(WINDOW_WEIGHTS.values()))
@@ -49,6 +52,7 @@ class LexicalSignals:
     def __init__(self, rows: Rows, rarities: Mapping[str, float]) -> None:
         self._rows = rows
         self._rarity = np.fromiter(rarities.values(), np.float64)
+        self._has_digit = np.array([any(map(str.isdigit, word)) for word in rarities], bool)
         lexeme, row, frequency = rows.occurrences(lexeme_keys(rarities))
         in_summary = row >= rows.places
         in_passage = ~in_summary
@@ -76,6 +80,16 @@ class LexicalSignals:
         """Return the share of the question's rarity in the words of each passage itself, however often they occur."""
         covered: NDArray[Any] = self._covered[self._rows.place]
         return covered
+
+    def numbered(self) -> NDArray[np.bool_] | None:
+        """Return a mask of the passages with a word of the question that has a digit and is in few; None if none is."""
+        if not self._has_digit.any():
+            return None
+        lexeme, place = np.divmod(self._in_passages[0], self._rows.places)
+        names = self._has_digit & (np.bincount(lexeme, minlength=len(self._rarity)) <= _FEW)
+        holds = np.zeros(self._rows.places, bool)
+        holds[place[names[lexeme]]] = True
+        return holds[self._rows.place]
 
     def coverage_before(self) -> NDArray[Any]:
         """Return the coverage of the passage before, where that passage ends with a question; 0 elsewhere."""

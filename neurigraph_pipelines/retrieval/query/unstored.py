@@ -76,16 +76,25 @@ def unstored_of(context: Context, question: Question, row: Row, known: Unstored 
     version, found = row["unstored_version"], row["unstored"]
     if not _most(context, question) or (version is None and known is None):
         return None
-    if version is None:  # none is left
-        unstored = Unstored("", None, "", context.settings.language, is_cut=False, sources=())
-    elif found is None:
+    if version is not None and found is None:
         return known
-    else:
-        unstored = _joined(context, version, row["unstored_horizon"], found, known)
-    capacity = graph_bytes(context)
-    if capacity:
-        search_caches(context).graphs.put(_key(context), unstored, capacity, size=unstored.size)
+    capacity, key = graph_bytes(context), _key(context)
+    if not capacity:
+        return _changed(context, row, known)
+    with search_caches(context).turn(key):  # the model would run for each question that waits
+        latest = cached_unstored(context, question)
+        if latest is not None and latest.version == (version or ""):
+            return latest
+        unstored = _changed(context, row, known)
+        search_caches(context).graphs.put(key, unstored, capacity, size=unstored.size)
     return unstored
+
+
+def _changed(context: Context, row: Row, known: Unstored | None) -> Unstored:
+    """Return the unstored messages as a row of the call changes the known ones."""
+    if row["unstored_version"] is None:  # none is left
+        return Unstored("", None, "", context.settings.language, is_cut=False, sources=())
+    return _joined(context, row["unstored_version"], row["unstored_horizon"], row["unstored"], known)
 
 
 def _key(context: Context) -> Hashable:

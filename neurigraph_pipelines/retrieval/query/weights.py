@@ -13,6 +13,7 @@ WEIGHTS = {
     "asked": 0.10,
     "part": -0.08,
     "summary": 0.10,
+    "number": 0.40,
     "best_passage": 0.55,
     "segment_lexical": 0.21,
     "summary_dense": 0.12,
@@ -21,11 +22,12 @@ WEIGHTS = {
 }
 """The weights of the signals, set on LoCoMo, BEAM and QMSum; 30 % more or less of any changes little. ``python -m
 benchmarks.fitting`` fits those of messages again, and hardly moves them. The first two make a message's score. The
-next eight are added to messages by somebody whom the question is about, by the user, in a time that the question names,
+next nine are added to messages by somebody whom the question is about, by the user, in a time that the question names,
 after a question of another person (and taken from such a question), with a word for a time if the question begins with
-"when", by the share of the asked words in the question that stands before them, to parts of long messages, and in
-records whose summaries hold its words. A record's score mixes its best message, all of its passages together, and its
-summary; ``name`` is added to the records of a node that the question names."""
+"when", by the share of the asked words in the question that stands before them, to parts of long messages, in records
+whose summaries hold its words, and with a number that few hold: to an encoder, sentences about two orders are alike. A
+record's score mixes its best message, all of its passages together, and its summary; ``name`` is added to the records
+of a node that the question names."""
 
 IMPORTANCE = 0.05
 """Share of its score that a record of importance 1 gains, and one of importance 0 loses. It decides between records
@@ -53,7 +55,7 @@ COMPARED_OF_MANY, MOST_COMPARED = 50, 1_000
 """Of very many passages one in fifty is compared exactly, and at most a thousand."""
 
 SIGNALS = ("window_lexical", "dense")
-BOOSTS = ("speaker", "user", "period", "answer", "asked", "part", "time", "summary")
+BOOSTS = ("speaker", "user", "period", "answer", "asked", "part", "time", "summary", "number")
 
 
 def compared_of(passages: int, *, are_read: bool = False) -> int:
