@@ -1,4 +1,4 @@
-"""Phase one: which records are found, and in which order."""
+"""Search: the records and messages that are found, and their order."""
 
 from __future__ import annotations
 
