@@ -176,7 +176,7 @@ class Cohesion:
                 few,
                 cosine * few,
                 *self._naming(before, after),
-                self._foreign_topics(before, after),
+                self._foreign_topics(before, after) if last is not None or not self._asked(at) else 0.0,
             ]
         )
 
@@ -186,12 +186,16 @@ class Cohesion:
 
     def _passage(self, at: int) -> tuple[float, ...]:
         """Return how a message begins, whether it answers, and the pause before it."""
-        opening, last, first = self.opening(at), self.messages[at - 1], self.messages[at]
-        asked = last.content.rstrip().endswith(("?", "？")) and (last.role, last.author) != (first.role, first.author)
-        by_person = asked and last.role is Role.USER
+        opening, asked = self.opening(at), self._asked(at)
+        by_person = asked and self.messages[at - 1].role is Role.USER
         # One pause of many says little: somebody comes back to the same subject for days.
         pause = math.log1p(self._hours(at)) / self._pauses
         return float(opening.new), float(opening.same), float(asked), float(by_person), pause
+
+    def _asked(self, at: int) -> bool:
+        """Return whether a message follows a question of somebody else."""
+        last, first = self.messages[at - 1], self.messages[at]
+        return last.content.rstrip().endswith(("?", "？")) and (last.role, last.author) != (first.role, first.author)
 
     def _hours(self, at: int) -> float:
         """Return the hours before a message."""

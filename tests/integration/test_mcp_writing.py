@@ -174,7 +174,7 @@ def test_forgetting_needs_the_token_of_its_dry_run(address: str, here: Installat
         red = next(hit["record_id"] for hit in hits if "red" in hit["summary"])
         node = found(await client.call_tool("browse_graph", {"node": "Boats"}))["node_id"]
         dry = found(await client.call_tool("forget", {"record_ids": [red], "node_ids": [node]}))
-        assert (dry["is_dry_run"], [one["records"] for one in dry["would_erase"]]) == (True, [1, 1])
+        assert (dry["is_dry_run"], [one["record_count"] for one in dry["would_erase"]]) == (True, [1, 1])
         assert len(found(await client.call_tool("search_memory", {"query": "boat"}))["hits"]) == 2
         token = dry["token"]
         for arguments, said in (

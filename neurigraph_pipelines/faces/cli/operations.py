@@ -47,9 +47,8 @@ def _function(operation: Operation, preset: ValuesByName, about: str) -> Callabl
         with opened() as installation:
             caller = OPERATOR if operation.who is Who.OPERATOR else claims_of(installation, user)
             operation.who.require(installation.database, caller)
-            call = Call(installation, caller, "cli").within(
-                [argument(one) for one in values.get("container_tags") or ()]
-            )
+            spaces = values.get("container_tags") if operation.in_spaces else ()
+            call = Call(installation, caller, "cli").within([argument(one) for one in spaces or ()])
             with _named(takes, values):
                 given = dict(preset) | read_values(takes, call, values)
                 call.look(**{one.name: given.get(one.argument) for one in operation.parameters if one.name in KINDS})

@@ -35,8 +35,8 @@ function nodeView(node, files, graph, signal, toGraph) {
     edges(node.edges, nodeLink),
     el("section", {},
       el("h2", {}, "Memories ", el("span", { class: "number" }, node.record_count)),
-      pages(at("nodes", node.node_id, "records"), "records", recordRow,
-        { signal, label: "Memories", limit: 20, none: empty("No memory is filed at this node itself.") })));
+      pages("v1/records", "records", recordRow,
+        { query: { node_id: node.node_id, below: false, order: "occurred_at" }, signal, label: "Memories", limit: 20, none: empty("No memory is filed at this node itself.") })));
 }
 
 function fileStates(files) {
